@@ -1,0 +1,52 @@
+"""What a reader takes and gives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import BinaryIO
+
+from semsearch.paper import Paper
+
+
+@dataclass(frozen=True, slots=True)
+class Located:
+    """A paper with the line of its file where its record begins (from 1)."""
+
+    paper: Paper
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """A record that could not be used: where it begins, why, and the beginning of what stands there.
+
+    `reason` is one of a small number of fixed sentences, so that rejects can be counted by cause; what differs from
+    record to record goes to `value` (at most 200 characters).
+    """
+
+    line: int
+    reason: str
+    value: str = ""
+
+
+ReadItem = Located | Rejected
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """One file format: how it is recognised, how it is read, how its records are counted without the parser.
+
+    `looks_like(name, head)` gets the file's name (lower case, compression suffix removed) and up to 64 KiB of its
+    decompressed beginning as bytes; it returns how sure it is, 0 (not this) to 100. Evidence in the content counts
+    more than the name.
+    `read(stream, name)` gets the decompressed bytes and yields one item per record, in the order of the file; it
+    never raises for what stands in the file and never loads the whole file where the format can be streamed.
+    `version` is raised whenever `read` would give other papers for the same bytes.
+    """
+
+    name: str
+    title: str
+    looks_like: Callable[[str, bytes], int]
+    read: Callable[[BinaryIO, str], Iterator[ReadItem]]
+    version: int = 1
