@@ -1,0 +1,83 @@
+"""Writing files so that a crash leaves the old content or the new, never half of it."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from semsearch.errors import DiskFull
+
+_NO_SPACE: Final = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+_BLOCK_BYTES: Final = 1 << 20
+
+
+@contextmanager
+def full_disk_named(folder: Path) -> Iterator[None]:
+    """Turn the ways in which the system says that a disk is full into `DiskFull`."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in _NO_SPACE:
+            raise
+        raise disk_full(folder) from error
+
+
+def disk_full(folder: Path) -> DiskFull:
+    """Return the error that says that `folder` has no room."""
+    existing = next(p for p in (folder, *folder.parents) if p.exists())
+    free = shutil.disk_usage(existing).free
+    return DiskFull(f"No space left to write under {folder} ({free / 1e6:,.1f} MB free on that disk, or a file size "
+                    "limit was reached).",
+                    "What was published before is intact. Free some space (or use --home on another disk) and run the "
+                    "same command again: it goes on from what was saved.")
+
+
+def write_atomically(path: Path, content: bytes) -> None:
+    """Replace the content of `path`: temporary file, fsync, rename, fsync of the folder.
+
+    Raises:
+        DiskFull: there is no room; the old content stays.
+    """
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        with full_disk_named(path.parent):
+            with open(temporary, "wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(temporary, path)
+            sync_folder(path.parent)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def sync_file(path: Path) -> None:
+    """Wait until the content of `path` is on the disk."""
+    with full_disk_named(path.parent), open(path, "rb") as file:
+        os.fsync(file.fileno())
+
+
+def sync_folder(folder: Path) -> None:
+    """Wait until the names in `folder` are on the disk. Systems that cannot open a folder keep names safe themselves."""
+    if os.name == "nt":
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def file_sha256(path: Path) -> str:
+    """Return the SHA-256 of a file in hex, read in blocks."""
+    digest = hashlib.sha256()
+    with open(path, "rb") as file:
+        while block := file.read(_BLOCK_BYTES):
+            digest.update(block)
+    return digest.hexdigest()

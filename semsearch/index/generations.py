@@ -1,0 +1,250 @@
+"""Stage, publish, open and prune generations: the only place that renames."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO, Final
+
+from semsearch.errors import IndexChanged, IndexDamaged, IndexNotFound
+from semsearch.index import manifest as manifests
+from semsearch.index.durable import full_disk_named, sync_file, sync_folder, write_atomically
+from semsearch.index.locks import lock_exclusive, lock_shared, publish_lock
+from semsearch.index.manifest import MANIFEST, FileEntry, Manifest
+
+CURRENT: Final = "CURRENT"
+GENERATIONS: Final = "generations"
+_STAGING: Final = ".staging-"
+_PRUNED: Final = ".pruned-"
+_OPEN_ATTEMPTS: Final = 200
+_OPEN_PAUSE_SECONDS: Final = 0.01
+
+
+@dataclass(frozen=True, slots=True)
+class Pointer:
+    """What `CURRENT` says: a generation and the SHA-256 of its manifest."""
+
+    generation: int
+    manifest_sha256: str
+
+
+class Generation:
+    """A published generation, held open with a shared lock so that it is not pruned; close it after use."""
+
+    def __init__(self, folder: Path, manifest: Manifest, lock: BinaryIO) -> None:
+        self.folder = folder
+        self.manifest = manifest
+        self._lock = lock
+
+    def path(self, name: str) -> Path:
+        """Return the path of one of its files."""
+        return self.folder / name
+
+    def close(self) -> None:
+        """Give the lock back."""
+        self._lock.close()
+
+
+def read_pointer(index_folder: Path) -> Pointer | None:
+    """Return what `CURRENT` says, None where nothing was published yet.
+
+    Raises:
+        IndexNotFound: there is no such folder.
+        IndexDamaged: the file is not what was written.
+    """
+    path = index_folder / CURRENT
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError:
+        if not index_folder.is_dir():
+            raise not_found(index_folder) from None
+        if _published(index_folder):
+            raise manifests.damaged(path, "is missing") from None
+        return None
+    words = content.decode("ascii", "replace").split()
+    if len(words) != 2 or not words[0].isdigit():
+        raise manifests.damaged(path, "does not name a generation")
+    return Pointer(int(words[0]), words[1])
+
+
+def open_current(index_folder: Path) -> Generation:
+    """Open the current generation for reading.
+
+    Raises:
+        IndexNotFound: there is none.
+        IndexDamaged, IndexFormatUnsupported: it cannot be read.
+    """
+    for attempt in range(_OPEN_ATTEMPTS):
+        pointer = read_pointer(index_folder)
+        if pointer is None:
+            raise IndexNotFound(f"The index {index_folder.name!r} in {index_folder.parent} has no published generation "
+                                "yet: its first build has not finished.",
+                                f"Go on with: semsearch build -i {index_folder.name}")
+        try:
+            generation = _open(index_folder, pointer)
+        except IndexDamaged:
+            if read_pointer(index_folder) == pointer:
+                raise
+            generation = None
+        if generation is not None:
+            return generation
+        if attempt > 2:
+            time.sleep(_OPEN_PAUSE_SECONDS)
+    raise manifests.damaged(index_folder / CURRENT, "names a generation that is locked for removal")
+
+
+@contextmanager
+def staging(index_folder: Path) -> Iterator[Path]:
+    """Give a folder to write the files of a new generation into; what is left of it at the end is removed.
+
+    Whoever stages holds the build lock, so folders that crashed runs left behind are nobody's and go first.
+    """
+    folder = index_folder / GENERATIONS
+    folder.mkdir(exist_ok=True)
+    for leftover in [*folder.glob(_STAGING + "*"), *folder.glob(_PRUNED + "*")]:
+        shutil.rmtree(leftover, ignore_errors=True)
+    staged = folder / f"{_STAGING}{os.getpid()}"
+    staged.mkdir()
+    try:
+        with full_disk_named(index_folder):
+            yield staged
+    finally:
+        shutil.rmtree(staged, ignore_errors=True)
+
+
+def link_or_copy(source: Path, target: Path) -> None:
+    """Make an unchanged file part of a new generation without writing it again where the filesystem allows it."""
+    try:
+        os.link(source, target)
+    except OSError:
+        shutil.copyfile(source, target)
+
+
+def publish(index_folder: Path, staged: Path, base: Generation | None,
+            describe: Callable[[int, dict[str, FileEntry]], Manifest]) -> Manifest:
+    """Make a staged folder the current generation.
+
+    `describe` gets the new number and the entries of the files and returns the manifest. Order: every file is on the
+    disk, then the manifest, then the folder has its name, then `CURRENT` points to it.
+
+    Raises:
+        IndexChanged: another generation was published since `base` was opened; nothing was changed.
+        DiskFull: there is no room; the old generation stays current.
+    """
+    entries = {path.name: _entry(path, base) for path in sorted(staged.iterdir())}
+    with full_disk_named(index_folder), publish_lock(index_folder):
+        pointer = _pointer_or_none(index_folder)
+        expected = base.manifest.generation if base else None
+        if base is not None and (pointer is None or pointer.generation != expected):
+            raise IndexChanged(f"The index {index_folder.name!r} was changed by another process while this one worked.",
+                               "Nothing was lost: run the same command again.")
+        number = max([0, *_published(index_folder), *([pointer.generation] if pointer else [])]) + 1
+        manifest = describe(number, entries)
+        content = manifest.to_json()
+        write_atomically(staged / MANIFEST, content)
+        os.rename(staged, index_folder / GENERATIONS / str(number))
+        sync_folder(index_folder / GENERATIONS)
+        pointer_line = f"{number} {hashlib.sha256(content).hexdigest()}\n"
+        write_atomically(index_folder / CURRENT, pointer_line.encode("ascii"))
+    return manifest
+
+
+def prune(index_folder: Path) -> list[int]:
+    """Remove the generations that are neither current nor being read, and return their numbers."""
+    pointer = read_pointer(index_folder)
+    if pointer is None:
+        return []
+    removed = []
+    for number in _published(index_folder):
+        if number != pointer.generation and _remove_unless_read(index_folder / GENERATIONS / str(number)):
+            removed.append(number)
+    return removed
+
+
+def not_found(index_folder: Path) -> IndexNotFound:
+    """Return the error that says that there is no such index, naming the ones that are there."""
+    home = index_folder.parent
+    names = index_names(home)
+    there = f"There: {', '.join(names)}." if names else "There is none yet."
+    return IndexNotFound(f"No index named {index_folder.name!r} in {home}. {there}",
+                         f"Make one with: semsearch build SOURCE... -i {index_folder.name}  (--home or SEMSEARCH_HOME "
+                         "says where indexes are)")
+
+
+def index_names(home: Path) -> list[str]:
+    """Return the names of the indexes in a folder, sorted."""
+    if not home.is_dir():
+        return []
+    return sorted(p.name for p in home.iterdir() if (p / GENERATIONS).is_dir() or (p / CURRENT).is_file())
+
+
+def _open(index_folder: Path, pointer: Pointer) -> Generation | None:
+    """Return the generation, or None where it is being pruned at this moment."""
+    folder = index_folder / GENERATIONS / str(pointer.generation)
+    path = folder / MANIFEST
+    try:
+        file = open(path, "rb")
+    except OSError as error:
+        raise manifests.damaged(path, "is missing") from error
+    try:
+        if not lock_shared(file) or not path.exists():
+            file.close()
+            return None
+        content = file.read()
+        manifest = manifests.parse(content, path)
+        if hashlib.sha256(content).hexdigest() != pointer.manifest_sha256:
+            raise manifests.damaged(path, "is not the manifest that CURRENT names")
+        manifests.check_files(folder, manifest)
+    except BaseException:
+        file.close()
+        raise
+    return Generation(folder, manifest, file)
+
+
+def _entry(path: Path, base: Generation | None) -> FileEntry:
+    if base is not None and path.name in base.manifest.files:
+        old = base.folder / path.name
+        if old.exists() and os.path.samefile(old, path):
+            return base.manifest.files[path.name]
+    sync_file(path)
+    return manifests.describe_file(path)
+
+
+def _pointer_or_none(index_folder: Path) -> Pointer | None:
+    try:
+        return read_pointer(index_folder)
+    except IndexDamaged:
+        return None
+
+
+def _published(index_folder: Path) -> list[int]:
+    folder = index_folder / GENERATIONS
+    if not folder.is_dir():
+        return []
+    return sorted(int(p.name) for p in folder.iterdir() if p.name.isdigit())
+
+
+def _remove_unless_read(folder: Path) -> bool:
+    try:
+        file: BinaryIO | None = open(folder / MANIFEST, "r+b")
+    except OSError:
+        file = None
+    try:
+        if file is not None and not lock_exclusive(file):
+            return False
+        doomed = folder.with_name(f"{_PRUNED}{folder.name}-{os.getpid()}")
+        try:
+            os.rename(folder, doomed)
+        except OSError:
+            return False
+        shutil.rmtree(doomed, ignore_errors=True)
+        return True
+    finally:
+        if file is not None:
+            file.close()

@@ -1,0 +1,51 @@
+"""Vectors found by the key of the text they were made from."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from semsearch.encoding import EncodedTexts
+from semsearch.paper import TEXT_KEY_BYTES
+
+KEY_DTYPE: Final = np.dtype(f"S{TEXT_KEY_BYTES}")
+"""Keys compare as bytes padded with zeros, which is exact because all have one length."""
+
+
+class KeyedVectors:
+    """A source of vectors: a generation, or the vector logs.
+
+    `keys`: `(m,)` bytes; `token_counts`: `(m,)` int32; `vectors`: `(m, d)` float32, may be memory-mapped.
+    """
+
+    def __init__(self, keys: NDArray[Any], token_counts: NDArray[Any], vectors: NDArray[Any]) -> None:
+        self._keys = keys
+        self._token_counts = token_counts
+        self._vectors = vectors
+
+    def __len__(self) -> int:
+        return len(self._keys)
+
+    @cached_property
+    def _order(self) -> NDArray[np.int64]:
+        return np.argsort(self._keys, kind="stable")
+
+    @cached_property
+    def _sorted(self) -> NDArray[Any]:
+        return self._keys[self._order]
+
+    def find(self, keys: NDArray[Any]) -> NDArray[np.int64]:
+        """Return `(n,)` int64: for each key a position in this source, -1 where it has none."""
+        if not len(self._keys) or not len(keys):
+            return np.full(len(keys), -1, np.int64)
+        places = np.searchsorted(self._sorted, keys)
+        places[places == len(self._sorted)] = 0
+        return np.where(self._sorted[places] == keys, self._order[places], -1)
+
+    def take(self, positions: NDArray[np.int64]) -> EncodedTexts:
+        """Return the vectors at these positions."""
+        return EncodedTexts(np.ascontiguousarray(self._vectors[positions], dtype=np.float32),
+                            np.asarray(self._token_counts[positions], dtype=np.int32))

@@ -1,0 +1,77 @@
+"""Locks between processes. The system frees them when their holder dies, however it dies."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+from typing import IO, Any
+
+import portalocker
+
+from semsearch.errors import IndexBusy
+
+_AT_ONCE = portalocker.LockFlags.NON_BLOCKING
+
+
+@contextmanager
+def build_lock(index_folder: Path, purpose: str) -> Iterator[None]:
+    """Hold the lock that keeps a second build out of an index.
+
+    Raises:
+        IndexBusy: at once, naming the process that holds it and since when.
+    """
+    path = index_folder / "build.lock"
+    with open(path, "a+", encoding="utf-8") as file:
+        try:
+            portalocker.lock(file, portalocker.LockFlags.EXCLUSIVE | _AT_ONCE)
+        except portalocker.LockException:
+            raise IndexBusy(f"Another process is writing to the index {index_folder.name!r}: {_holder(path)}.",
+                            "Wait until it is done, or stop it: what it has encoded so far is kept. Questions can be "
+                            "asked meanwhile.") from None
+        file.truncate(0)
+        json.dump({"pid": os.getpid(), "host": socket.gethostname(), "purpose": purpose,
+                   "since": datetime.now().astimezone().isoformat(timespec="seconds")}, file)
+        file.flush()
+        yield
+
+
+@contextmanager
+def publish_lock(index_folder: Path) -> Iterator[None]:
+    """Hold the short lock under which generations are published and `state.json` is changed; waits for it."""
+    with open(index_folder / "publish.lock", "a+b") as file:
+        portalocker.lock(file, portalocker.LockFlags.EXCLUSIVE)
+        yield
+
+
+def lock_shared(file: IO[Any]) -> bool:
+    """Take a shared lock on an open file at once; False where someone holds it exclusively."""
+    return _try(file, portalocker.LockFlags.SHARED)
+
+
+def lock_exclusive(file: IO[Any]) -> bool:
+    """Take an exclusive lock on an open file at once; False where someone else holds one of either kind."""
+    return _try(file, portalocker.LockFlags.EXCLUSIVE)
+
+
+def _try(file: IO[Any], kind: portalocker.LockFlags) -> bool:
+    try:
+        portalocker.lock(file, kind | _AT_ONCE)
+    except portalocker.LockException:
+        return False
+    return True
+
+
+def _holder(path: Path) -> str:
+    for _ in range(20):
+        try:
+            holder = json.loads(path.read_text(encoding="utf-8"))
+            return f"{holder['purpose']}, process {holder['pid']} on {holder['host']}, since {holder['since']}"
+        except (OSError, ValueError, KeyError, TypeError):
+            time.sleep(0.01)
+    return "a process that has not written its name yet"

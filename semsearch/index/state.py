@@ -1,0 +1,101 @@
+"""What an index remembers besides its papers: its sources and the ids that were deleted."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any, Final
+
+from semsearch.errors import IndexDamaged, IndexFormatUnsupported
+from semsearch.index.durable import write_atomically
+from semsearch.index.locks import publish_lock
+
+STATE: Final = "state.json"
+STATE_FORMAT: Final = 1
+
+
+@dataclass(frozen=True, slots=True)
+class RememberedSource:
+    """A file or folder that `build` was given: its absolute path and the format it was said to have, if any."""
+
+    path: str
+    from_format: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Deletion:
+    """A paper that the user does not want: its id, and its look-up keys, by which it is known in other sources."""
+
+    id: str
+    keys: tuple[str, ...]
+    title: str
+    deleted: str
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """Remembered sources, and deletions by paper id."""
+
+    sources: tuple[RememberedSource, ...] = ()
+    deletions: dict[str, Deletion] = field(default_factory=dict)
+
+
+def read_state(index_folder: Path) -> State:
+    """Return the state of an index; an index without the file has an empty one.
+
+    Raises:
+        IndexDamaged: the file is not what was written.
+    """
+    path = index_folder / STATE
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError:
+        return State()
+    try:
+        document = json.loads(content)
+        number, payload, sha256 = document["format"], document["state"], document["sha256"]
+        if number != STATE_FORMAT and isinstance(number, int):
+            raise IndexFormatUnsupported(f"{path} has format {number}; this version of semsearch reads format "
+                                         f"{STATE_FORMAT}.", "Update semsearch.")
+        if sha256 != _sha256(payload):
+            raise ValueError("checksum")
+        return State(tuple(RememberedSource(**s) for s in payload["sources"]),
+                     {d["id"]: Deletion(**{**d, "keys": tuple(d["keys"])}) for d in payload["deletions"]})
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise IndexDamaged(f"The index is damaged: {path} is not what was written.",
+                           "Restore it from a copy. Or remove it: the papers stay, but deleted papers come back and the "
+                           "sources have to be named again in the next build.") from error
+
+
+def change_state(index_folder: Path, change: Callable[[State], State]) -> State:
+    """Replace the state by what `change` makes of it, under the publish lock, and return the new one.
+
+    A state that stays equal is not written.
+    """
+    with publish_lock(index_folder):
+        old = read_state(index_folder)
+        new = change(old)
+        if new != old:
+            write_atomically(index_folder / STATE, _to_json(new))
+        return new
+
+
+def remember(state: State, sources: list[RememberedSource]) -> State:
+    """Return `state` with these sources remembered; a source named again takes the new format."""
+    by_path = {s.path: s for s in state.sources} | {s.path: s for s in sources}
+    return replace(state, sources=tuple(by_path.values()))
+
+
+def _to_json(state: State) -> bytes:
+    payload: dict[str, Any] = {"sources": [asdict(s) for s in state.sources],
+                               "deletions": [asdict(d) for d in state.deletions.values()]}
+    document = {"format": STATE_FORMAT, "sha256": _sha256(payload), "state": payload}
+    return json.dumps(document, indent=1, ensure_ascii=False).encode() + b"\n"
+
+
+def _sha256(payload: dict[str, Any]) -> str:
+    canonical = json.dumps(payload, ensure_ascii=True, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(canonical.encode()).hexdigest()

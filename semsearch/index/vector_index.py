@@ -1,0 +1,326 @@
+"""Row <-> vector; the only importer of faiss.
+
+The float32 vectors lie in `vectors.npy`, `(m, d)`, and position p there belongs to the row that `vector_keys.npy` names
+for p; rows without a vector yet have no position. Exact search (`Flat`) runs over that file itself through faiss; any
+other factory adds `index.faiss`, whose ids are the positions, and its candidates are scored again with the stored
+vectors. Scores are cosines, since all vectors are unit vectors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, Protocol
+
+import faiss
+import numpy as np
+from numpy.typing import NDArray
+
+from semsearch.encoding import Vectors
+from semsearch.errors import IndexDamaged, UsageError
+from semsearch.index import manifest as manifests
+from semsearch.index.durable import disk_full, file_sha256, full_disk_named
+from semsearch.index.keyed_vectors import KEY_DTYPE, KeyedVectors
+from semsearch.index.manifest import FAISS, VECTOR_KEYS, VECTORS, Manifest
+
+EXACT: Final = "Flat"
+ENTRY_DTYPE: Final = np.dtype([("row", "<i8"), ("tokens", "<i4"), ("key", KEY_DTYPE)])
+_BLOCK_ROWS: Final = 65_536
+_TRAINING_ROWS: Final = 200_000
+_RECALL_SAMPLE: Final = 200
+_RECALL_AIM: Final = 0.95
+_TIE_SLACK: Final = 16
+"""Hits asked for beyond k, so that equal scores around rank k are ordered by row and not by chance."""
+_OVERSAMPLE: Final = 4
+_SELECTIVE_FRACTION: Final = 0.1
+"""Below this share of allowed rows a graph walk may not reach them: they are scanned exactly."""
+
+
+@dataclass(frozen=True, slots=True)
+class Structure:
+    """What was built beside the vectors: the factory, the search parameters and the recall@10 they reach."""
+
+    factory: str
+    search_parameters: dict[str, int]
+    recall_at_10: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """Rows by score: `rows` `(k,)` int64, `scores` `(k,)` float32 cosines, best first, ties by row."""
+
+    rows: NDArray[np.int64]
+    scores: NDArray[np.float32]
+
+
+class Blocks(Protocol):
+    """Gives the vectors of a generation block by block, in the order of the rows."""
+
+    def __iter__(self) -> Iterator[tuple[NDArray[np.int64], NDArray[Any], NDArray[np.int32], Vectors]]:
+        """Yield (rows, keys, token counts, vectors) of one block after the other."""
+        ...
+
+
+def choose_factory(papers: int) -> str:
+    """Return the faiss factory for a corpus of this size: exact search, whatever the size, for now."""
+    del papers
+    return EXACT
+
+
+def check_factory(factory: str, dimension: int, vectors: int) -> None:
+    """Check that faiss knows a factory and that there are enough vectors to train it.
+
+    Raises:
+        UsageError: naming the factory and some that work.
+    """
+    if factory == EXACT:
+        return
+    ways = "Examples: Flat (exact), HNSW32, IVF64,Flat, IVF256,SQ8. See the faiss documentation of index factories."
+    try:
+        index = faiss.index_factory(dimension, factory, faiss.METRIC_INNER_PRODUCT)
+    except Exception as error:  # faiss raises RuntimeError, swig TypeError
+        raise UsageError(f"faiss does not know the factory {factory!r} for {dimension} dimensions.", ways) from error
+    ivf = _as_ivf(index)
+    if ivf is not None and ivf.nlist > vectors:
+        raise UsageError(f"The factory {factory!r} wants {ivf.nlist} clusters, more than the {vectors} vectors there are.",
+                         ways)
+
+
+def write_vectors(folder: Path, vectors: int, dimension: int, blocks: Blocks) -> None:
+    """Write `vectors.npy` and `vector_keys.npy` from blocks, in bounded memory.
+
+    Raises:
+        DiskFull: there is no room.
+    """
+    with full_disk_named(folder):
+        keys = np.zeros(vectors, ENTRY_DTYPE)
+        with open(folder / VECTORS, "wb") as file:
+            header = {"descr": "<f4", "fortran_order": False, "shape": (vectors, dimension)}
+            np.lib.format.write_array_header_1_0(file, header)
+            start = 0
+            for rows, block_keys, tokens, block in blocks:
+                end = start + len(rows)
+                keys["row"][start:end] = rows
+                keys["key"][start:end] = block_keys
+                keys["tokens"][start:end] = tokens
+                file.write(np.ascontiguousarray(block, "<f4").tobytes())
+                start = end
+        if start != vectors:
+            raise AssertionError(f"{start} vectors written where {vectors} were announced")
+        np.save(folder / VECTOR_KEYS, keys, allow_pickle=False)
+
+
+def write_structure(folder: Path, factory: str) -> Structure:
+    """Build the faiss index over the vectors in `folder`, measure its recall, and write it there.
+
+    Raises:
+        UsageError: the vectors cannot train this factory.
+        DiskFull: there is no room.
+    """
+    if factory == EXACT:
+        return Structure(EXACT, {}, None)
+    vectors = np.load(folder / VECTORS, mmap_mode="r", allow_pickle=False)
+    check_factory(factory, vectors.shape[1], len(vectors))
+    index = faiss.index_factory(vectors.shape[1], factory, faiss.METRIC_INNER_PRODUCT)
+    _train(index, factory, vectors)
+    for start in range(0, len(vectors), _BLOCK_ROWS):
+        index.add(np.ascontiguousarray(vectors[start:start + _BLOCK_ROWS]))
+    parameters, recall = _measure(index, vectors)
+    try:
+        faiss.write_index(index, str(folder / FAISS))
+    except RuntimeError as error:
+        raise disk_full(folder) from error
+    return Structure(factory, parameters, recall)
+
+
+class VectorIndex:
+    """The vectors of a generation, searchable.
+
+    `rows`: `(m,)` int64, the row that each vector belongs to, increasing.
+    """
+
+    def __init__(self, folder: Path, manifest: Manifest) -> None:
+        self._folder = folder
+        self._manifest = manifest
+        self._vectors = _load(folder / VECTORS, np.dtype("<f4"), (manifest.vectors, manifest.encoder.dimension))
+        self._entries = _load(folder / VECTOR_KEYS, ENTRY_DTYPE, (manifest.vectors,))
+        self.rows: NDArray[np.int64] = np.ascontiguousarray(self._entries["row"])
+        if len(self.rows) and (self.rows[0] < 0 or self.rows[-1] >= manifest.papers or (np.diff(self.rows) <= 0).any()):
+            raise manifests.damaged(folder / VECTOR_KEYS, "names rows that do not exist")
+        self._structure: Any = None
+
+    @property
+    def token_counts(self) -> NDArray[np.int32]:
+        """`(m,)` int32: the length of each embedded text in tokens before it was cut."""
+        return np.asarray(self._entries["tokens"])
+
+    def as_source(self) -> KeyedVectors:
+        """Return the vectors by the keys of their texts."""
+        return KeyedVectors(np.ascontiguousarray(self._entries["key"]), self.token_counts, self._vectors)
+
+    def positions_of(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the position of each row's vector, -1 where a row has none."""
+        if not len(self.rows):
+            return np.full(len(rows), -1, np.int64)
+        places = np.searchsorted(self.rows, rows)
+        places[places == len(self.rows)] = 0
+        return np.where(self.rows[places] == rows, places, -1)
+
+    def vectors_at(self, positions: NDArray[np.int64]) -> Vectors:
+        """Return the `(len(positions), d)` float32 vectors at these positions."""
+        return np.ascontiguousarray(self._vectors[positions], dtype=np.float32)
+
+    def search(self, query: Vectors, k: int, allowed: NDArray[np.bool_] | None = None) -> Ranking:
+        """Return the k nearest rows to one unit vector `(d,)`; fewer where fewer are allowed and have a vector.
+
+        `allowed`: `(papers,)` bool by row, None for all.
+        """
+        query = np.ascontiguousarray(query, dtype=np.float32).reshape(1, -1)
+        permitted = None if allowed is None else allowed[self.rows]
+        available = len(self.rows) if permitted is None else int(permitted.sum())
+        wanted = min(k, available)
+        if wanted <= 0:
+            return Ranking(np.zeros(0, np.int64), np.zeros(0, np.float32))
+        depth = min(wanted + _TIE_SLACK, available)
+        positions = None
+        few = permitted is not None and available < _SELECTIVE_FRACTION * len(self.rows)
+        if self._manifest.factory != EXACT and not few:
+            positions = self._approximate(query, min(max(_OVERSAMPLE * wanted, depth), available), permitted)
+        if positions is None or len(positions) < wanted:
+            positions, scores = self._exact(query, depth, permitted)
+        else:
+            scores = self.vectors_at(positions) @ query[0]
+        kept = np.isfinite(scores)
+        rows, scores = self.rows[positions[kept]], scores[kept]
+        order = np.lexsort((rows, -scores))[:wanted]
+        return Ranking(rows[order], scores[order])
+
+    def _exact(self, query: Vectors, depth: int, permitted: NDArray[np.bool_] | None
+               ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        if permitted is None:
+            scores, positions = faiss.knn(query, self._vectors, depth, metric=faiss.METRIC_INNER_PRODUCT)
+            kept = positions[0] >= 0
+            return positions[0][kept], scores[0][kept]
+        found_positions, found_scores = [], []
+        for start in range(0, len(self.rows), _BLOCK_ROWS):
+            inside = np.flatnonzero(permitted[start:start + _BLOCK_ROWS])
+            if not len(inside):
+                continue
+            block = self._vectors[start:start + _BLOCK_ROWS]
+            block = block if len(inside) == len(block) else block[inside]
+            scores, places = faiss.knn(query, np.ascontiguousarray(block), min(depth, len(inside)),
+                                       metric=faiss.METRIC_INNER_PRODUCT)
+            kept = places[0] >= 0
+            found_positions.append(start + inside[places[0][kept]])
+            found_scores.append(scores[0][kept])
+        if not found_positions:
+            return np.zeros(0, np.int64), np.zeros(0, np.float32)
+        return np.concatenate(found_positions), np.concatenate(found_scores)
+
+    def _approximate(self, query: Vectors, depth: int, permitted: NDArray[np.bool_] | None) -> NDArray[np.int64] | None:
+        """Return candidate positions, or None where this factory takes no selector."""
+        index = self._load_structure()
+        try:
+            parameters = _parameters(index, self._manifest.search_parameters, permitted)
+            _, positions = index.search(query, depth, params=parameters)
+        except RuntimeError:
+            return None
+        found = positions[0]
+        found = found[(found >= 0) & (found < len(self.rows))]
+        if permitted is not None:
+            found = found[permitted[found]]
+        return np.unique(found).astype(np.int64)
+
+    def _load_structure(self) -> Any:
+        if self._structure is None:
+            path = self._folder / FAISS
+            if file_sha256(path) != self._manifest.files[FAISS].sha256:
+                # faiss follows the ids in this file without looking, so it gets only what was written.
+                raise manifests.damaged(path, "is not what was written")
+            try:
+                self._structure = faiss.read_index(str(path))
+            except RuntimeError as error:
+                raise manifests.damaged(path, "cannot be read by this version of faiss") from error
+        return self._structure
+
+
+def _load(path: Path, dtype: np.dtype[Any], shape: tuple[int, ...]) -> NDArray[Any]:
+    try:
+        array = np.load(path, mmap_mode="r" if shape[0] else None, allow_pickle=False)
+    except (ValueError, OSError, EOFError, SyntaxError) as error:
+        raise manifests.damaged(path, "cannot be read") from error
+    if array.dtype != dtype or array.shape != shape:
+        raise manifests.damaged(path, f"holds {array.dtype} {array.shape} where {dtype} {shape} was written")
+    return array
+
+
+def _as_ivf(index: Any) -> Any:
+    try:
+        return faiss.extract_index_ivf(index)
+    except RuntimeError:
+        return None
+
+
+def _train(index: Any, factory: str, vectors: NDArray[Any]) -> None:
+    if index.is_trained:
+        return
+    ivf = _as_ivf(index)
+    if ivf is not None:
+        ivf.cp.min_points_per_centroid = 1  # a small corpus is no reason for a warning on stderr
+    chosen = np.linspace(0, len(vectors) - 1, min(len(vectors), _TRAINING_ROWS)).astype(np.int64)
+    try:
+        index.train(np.ascontiguousarray(vectors[chosen]))
+    except RuntimeError as error:
+        raise UsageError(f"The {len(vectors)} vectors of this index cannot train the factory {factory!r}.",
+                         "Use Flat, HNSW32 or an IVF with fewer clusters.") from error
+
+
+def _parameters(index: Any, chosen: dict[str, int], permitted: NDArray[np.bool_] | None) -> Any:
+    selector = None
+    if permitted is not None:
+        selector = faiss.IDSelectorBitmap(np.packbits(permitted, bitorder="little"))
+    options: dict[str, Any] = {} if selector is None else {"sel": selector}
+    if "nprobe" in chosen:
+        return faiss.SearchParametersIVF(nprobe=chosen["nprobe"], **options)
+    if "efSearch" in chosen:
+        return faiss.SearchParametersHNSW(efSearch=chosen["efSearch"], **options)
+    return faiss.SearchParameters(**options) if options else None
+
+
+def _measure(index: Any, vectors: NDArray[Any]) -> tuple[dict[str, int], float]:
+    """Return the smallest search parameters that reach a recall@10 of 0.95 on a sample of the vectors, and the recall.
+
+    The candidates are those that a search for ten hits scores again with the stored vectors.
+    """
+    sample = np.ascontiguousarray(vectors[np.linspace(0, len(vectors) - 1, min(len(vectors), _RECALL_SAMPLE))
+                                          .astype(np.int64)])
+    k = min(10, len(vectors))
+    _, truth = faiss.knn(sample, vectors, k, metric=faiss.METRIC_INNER_PRODUCT)
+    recall = 0.0
+    parameters: dict[str, int] = {}
+    for parameters in _parameter_ladder(index):
+        _, found = index.search(sample, min(_OVERSAMPLE * k, len(vectors)), params=_parameters(index, parameters, None))
+        recall = float(np.mean([len(np.intersect1d(t, f)) / k for t, f in zip(truth, found, strict=True)]))
+        if recall >= _RECALL_AIM:
+            break
+    return parameters, round(recall, 4)
+
+
+def _parameter_ladder(index: Any) -> Iterator[dict[str, int]]:
+    ivf = _as_ivf(index)
+    if ivf is not None:
+        nprobe = 1
+        while nprobe < ivf.nlist:
+            yield {"nprobe": nprobe}
+            nprobe *= 2
+        yield {"nprobe": int(ivf.nlist)}
+    elif isinstance(faiss.downcast_index(index), faiss.IndexHNSW):
+        for ef_search in (16, 32, 64, 128, 256, 512, 1024):
+            yield {"efSearch": ef_search}
+    else:
+        yield {}
+
+
+__all__ = ["EXACT", "Blocks", "IndexDamaged", "Ranking", "Structure", "VectorIndex", "check_factory", "choose_factory",
+           "write_structure", "write_vectors"]

@@ -1,0 +1,188 @@
+"""Vectors that were paid for and are not yet in a generation.
+
+One append-only file per process: a 64-byte header, then records of one size with a checksum each. A torn tail and a
+damaged record cost the vectors they held and nothing else.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import struct
+import time
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from semsearch.encoding import EncodedTexts
+from semsearch.index.durable import full_disk_named, sync_folder
+from semsearch.index.keyed_vectors import KEY_DTYPE, KeyedVectors
+from semsearch.index.locks import lock_exclusive
+
+FOLDER: Final = "vectors"
+_MAGIC: Final = b"SEMVLOG1"
+_HEADER_BYTES: Final = 64
+
+
+@dataclass(frozen=True, slots=True)
+class LogReport:
+    """What a log file holds: whole records, damaged ones, and the bytes of an unfinished one at its end."""
+
+    path: Path
+    readable: bool
+    records: int
+    damaged: int
+    torn_bytes: int
+
+
+class VectorLogWriter:
+    """Appends vectors to a file of its own in the folder of a fingerprint; made when the first vector comes."""
+
+    def __init__(self, folder: Path, dimension: int) -> None:
+        self._folder = folder
+        self._dtype = _record_dtype(dimension)
+        self._dimension = dimension
+        self._file: Any = None
+
+    def append(self, keys: Sequence[bytes], encoded: EncodedTexts) -> None:
+        """Write the vectors of texts with these keys; they survive the death of this process from here on.
+
+        Raises:
+            DiskFull: there is no room; what was appended before stays.
+        """
+        records = np.zeros(len(keys), self._dtype)
+        records["key"] = np.frombuffer(b"".join(keys), KEY_DTYPE)
+        records["tokens"] = encoded.token_counts
+        records["vector"] = encoded.vectors
+        records["crc"] = [_checksum(record) for record in records]
+        with full_disk_named(self._folder):
+            if self._file is None:
+                self._file = self._create()
+            self._file.write(records.tobytes())
+            self._file.flush()
+
+    def checkpoint(self) -> None:
+        """Wait until all that was appended is on the disk; it survives a power failure from here on."""
+        if self._file is not None:
+            with full_disk_named(self._folder):
+                os.fsync(self._file.fileno())
+
+    def close(self) -> None:
+        """Checkpoint and close; the file stays."""
+        if self._file is not None:
+            try:
+                self.checkpoint()
+            finally:
+                self._file.close()
+                self._file = None
+
+    def _create(self) -> Any:
+        self._folder.mkdir(parents=True, exist_ok=True)
+        path = self._folder / f"{socket.gethostname()}-{os.getpid()}-{time.time_ns()}.log"
+        file = open(path, "xb")
+        lock_exclusive(file)
+        file.write(_header(self._dimension))
+        sync_folder(self._folder)
+        return file
+
+
+def read_logs(folder: Path, dimension: int) -> KeyedVectors:
+    """Return all whole and undamaged vectors in the logs of a fingerprint's folder."""
+    dtype = _record_dtype(dimension)
+    parts = []
+    for path in sorted(folder.glob("*.log")):
+        records = _records(path, dimension, dtype)
+        if records is not None and len(records):
+            parts.append(records[_intact(records)])
+    records = np.concatenate(parts) if parts else np.zeros(0, dtype)
+    return KeyedVectors(records["key"], records["tokens"], records["vector"])
+
+
+def inspect_logs(index_folder: Path, dimension_of: dict[str, int]) -> list[LogReport]:
+    """Return what each log holds; `dimension_of` gives the dimension by fingerprint, others are read from the file."""
+    reports = []
+    for path in sorted((index_folder / FOLDER).glob("*/*.log")):
+        dimension = dimension_of.get(path.parent.name) or _dimension_in(path)
+        records = _records(path, dimension, _record_dtype(dimension)) if dimension else None
+        if records is None:
+            reports.append(LogReport(path, False, 0, 0, 0))
+            continue
+        whole = int(_intact(records).sum())
+        torn = (path.stat().st_size - _HEADER_BYTES) % records.dtype.itemsize
+        reports.append(LogReport(path, True, whole, len(records) - whole, torn))
+    return reports
+
+
+def fold_in(folder: Path, published: KeyedVectors, dimension: int) -> None:
+    """Remove the logs all of whose vectors are in `published` and which no process is writing to."""
+    dtype = _record_dtype(dimension)
+    for path in sorted(folder.glob("*.log")):
+        with open(path, "r+b") as file:
+            if not lock_exclusive(file):
+                continue
+            records = _records(path, dimension, dtype)
+            keys = records["key"][_intact(records)] if records is not None else np.zeros(0, KEY_DTYPE)
+            if (published.find(keys) >= 0).all():
+                path.unlink()
+    if folder.is_dir() and not any(folder.iterdir()):
+        folder.rmdir()
+
+
+def remove_other_fingerprints(index_folder: Path, fingerprint: str) -> int:
+    """Remove the logs of all other fingerprints that no process is writing to, and return how many went."""
+    removed = 0
+    for path in sorted((index_folder / FOLDER).glob("*/*.log")):
+        if path.parent.name == fingerprint:
+            continue
+        with open(path, "r+b") as file:
+            if lock_exclusive(file):
+                path.unlink()
+                removed += 1
+        if not any(path.parent.iterdir()):
+            path.parent.rmdir()
+    return removed
+
+
+def _record_dtype(dimension: int) -> np.dtype[Any]:
+    return np.dtype([("key", KEY_DTYPE), ("tokens", "<i4"), ("crc", "<u4"), ("vector", "<f4", (dimension,))])
+
+
+def _header(dimension: int) -> bytes:
+    body = _MAGIC + struct.pack("<I", dimension)
+    return (body + struct.pack("<I", zlib.crc32(body))).ljust(_HEADER_BYTES, b"\0")
+
+
+def _dimension_in(path: Path) -> int:
+    with open(path, "rb") as file:
+        head = file.read(_HEADER_BYTES)
+    if len(head) < _HEADER_BYTES or not head.startswith(_MAGIC):
+        return 0
+    dimension = int(struct.unpack_from("<I", head, len(_MAGIC))[0])
+    return dimension if 0 < dimension < 1 << 20 else 0
+
+
+def _records(path: Path, dimension: int, dtype: np.dtype[Any]) -> NDArray[Any] | None:
+    """Return the records of a log, memory-mapped, without a torn tail; None where the header is not a log's."""
+    with open(path, "rb") as file:
+        if file.read(_HEADER_BYTES) != _header(dimension):
+            return None
+    count = (path.stat().st_size - _HEADER_BYTES) // dtype.itemsize
+    if count == 0:
+        return np.zeros(0, dtype)
+    return np.memmap(path, dtype, "r", offset=_HEADER_BYTES, shape=(count,))
+
+
+def _intact(records: NDArray[Any]) -> NDArray[np.bool_]:
+    return np.fromiter((_checksum(r) == r["crc"] for r in records), np.bool_, len(records))
+
+
+def _checksum(record: Any) -> int:
+    # A field is read as an array of its own because a bytes scalar would lose trailing zero bytes.
+    content = record.tobytes()
+    start = KEY_DTYPE.itemsize + 4
+    return zlib.crc32(content[start + 4:], zlib.crc32(content[:start]))

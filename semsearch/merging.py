@@ -1,0 +1,179 @@
+"""Which records are one paper, and what that paper says.
+
+Both answers follow from the set of records alone, whatever their order.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields
+from itertools import combinations
+from typing import Final
+
+from semsearch.identifiers import alias_key
+from semsearch.paper import Paper, comparable
+
+_WORDS_AGREE: Final = 0.8
+"""Share of common words (Jaccard) from which two titles or abstracts are taken for spellings of one."""
+_PREFIX_WORDS: Final = 4
+"""A title of at least this many words that begins another one is that title without its subtitle."""
+_MOST_PAIRS_RECORDS: Final = 400
+"""Above this many records that hang together (a DOI typed into all of them, say) only equal titles are compared."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Features:
+    identifiers: dict[str, frozenset[str]]
+    title: str
+    abstract: str
+    title_year_author: tuple[str, int, str] | None
+    order: bytes
+
+
+def to_data(paper: Paper) -> str:
+    """Return a paper as canonical JSON: equal papers give equal strings."""
+    return json.dumps([getattr(paper, f.name) for f in fields(Paper)], ensure_ascii=False, separators=(",", ":"))
+
+
+def from_data(data: str) -> Paper:
+    """Return the paper that `to_data` wrote.
+
+    Raises:
+        ValueError, TypeError: `data` is not what `to_data` writes.
+    """
+    values = dict(zip((f.name for f in fields(Paper)), json.loads(data), strict=True))
+    values["authors"] = tuple(values["authors"])
+    values["categories"] = tuple(values["categories"])
+    values["identifiers"] = tuple((kind, value) for kind, value in values["identifiers"])
+    return Paper(**values)
+
+
+def content_key(paper: Paper) -> bytes:
+    """Return 16 bytes that change when anything about a paper changes."""
+    return hashlib.sha256(to_data(paper).encode("utf-8", "surrogatepass")).digest()[:16]
+
+
+def linking_keys(paper: Paper) -> list[str]:
+    """Return the keys of which two records must share one to be one paper."""
+    keys = [alias_key(kind, value) for kind, value in paper.identifiers]
+    triple = _title_year_author(paper)
+    if triple:
+        keys.append("title:" + hashlib.sha256("\x1f".join(map(str, triple)).encode("utf-8", "replace")).hexdigest()[:16])
+    return keys
+
+
+def cluster(papers: Sequence[Paper]) -> list[list[int]]:
+    """Return which of these records are one paper, as lists of positions.
+
+    Two records are one paper only when no identifier of the same kind differs, and either an identifier is equal and
+    the titles agree, or title, year and first author are present and equal and the abstracts agree or one is missing.
+    When in doubt they are two.
+    """
+    features = [_features(p) for p in papers]
+    canonical = sorted(range(len(papers)), key=lambda i: features[i].order)
+    members = {i: [i] for i in canonical}
+    home = {i: i for i in canonical}
+    for i, j in _pairs(canonical, features):
+        a, b = home[i], home[j]
+        if a == b or not _same_work(features[i], features[j]):
+            continue
+        if any(_conflict(features[x], features[y]) for x in members[a] for y in members[b]):
+            continue
+        for moved in members.pop(b):
+            members[a].append(moved)
+            home[moved] = a
+    return [sorted(group) for group in members.values()]
+
+
+def merge(papers: Sequence[Paper]) -> Paper:
+    """Return the paper that these records of one work describe together: the fullest wins, field by field."""
+    ranked = sorted(papers, key=_fullness)
+    chosen = {f.name: next((v for p in ranked if (v := getattr(p, f.name))), getattr(ranked[0], f.name))
+              for f in fields(Paper)}
+    titled = next((p for p in ranked if p.title and not p.title_stands_in), None)
+    chosen["title_stands_in"] = titled is None and bool(chosen["title"])
+    if titled is not None:
+        chosen["title"] = titled.title
+    dated = next((p for p in ranked if p.date), None)
+    if dated is not None and dated.year:
+        chosen["year"] = dated.year
+    chosen["id"] = ranked[0].id
+    chosen["identifiers"] = tuple(sorted({pair for p in papers for pair in p.identifiers}))
+    return Paper(**chosen)
+
+
+def titles_agree(a: str, b: str) -> bool:
+    """Return whether two comparable titles may be spellings of one; a missing title agrees with all."""
+    if not a or not b or a == b:
+        return True
+    shorter, longer = sorted((a, b), key=len)
+    if longer.startswith(shorter + " ") and shorter.count(" ") + 1 >= _PREFIX_WORDS:
+        return True
+    return _overlap(a, b) >= _WORDS_AGREE
+
+
+def _abstracts_agree(a: str, b: str) -> bool:
+    if not a or not b or a == b:
+        return True
+    shorter, longer = sorted((a, b), key=len)
+    return (longer.startswith(shorter) and 2 * len(shorter) >= len(longer)) or _overlap(a, b) >= _WORDS_AGREE
+
+
+def _overlap(a: str, b: str) -> float:
+    words, others = set(a.split()), set(b.split())
+    return len(words & others) / len(words | others)
+
+
+def _features(paper: Paper) -> _Features:
+    identifiers: dict[str, set[str]] = defaultdict(set)
+    for kind, value in paper.identifiers:
+        identifiers[kind].add(value)
+    return _Features({kind: frozenset(values) for kind, values in identifiers.items()},
+                     "" if paper.title_stands_in else comparable(paper.title), comparable(paper.abstract),
+                     _title_year_author(paper), content_key(paper))
+
+
+def _title_year_author(paper: Paper) -> tuple[str, int, str] | None:
+    if paper.title_stands_in or not paper.authors or paper.year is None:
+        return None
+    title, author = comparable(paper.title), _family_name(paper.authors[0])
+    return (title, paper.year, author) if title and author else None
+
+
+def _family_name(author: str) -> str:
+    family, comma, _ = author.partition(",")
+    name = comparable(family if comma else author)
+    return name if comma else name.rsplit(" ", 1)[-1]
+
+
+def _same_work(a: _Features, b: _Features) -> bool:
+    if _conflict(a, b):
+        return False
+    if any(values & b.identifiers[kind] for kind, values in a.identifiers.items() if kind in b.identifiers):
+        return titles_agree(a.title, b.title)
+    return (a.title_year_author is not None and a.title_year_author == b.title_year_author
+            and _abstracts_agree(a.abstract, b.abstract))
+
+
+def _conflict(a: _Features, b: _Features) -> bool:
+    return any(not values & b.identifiers[kind] for kind, values in a.identifiers.items() if kind in b.identifiers)
+
+
+def _pairs(canonical: list[int], features: list[_Features]) -> Iterable[tuple[int, int]]:
+    if len(canonical) <= _MOST_PAIRS_RECORDS:
+        yield from combinations(canonical, 2)
+        return
+    by_title = defaultdict(list)
+    for i in canonical:
+        by_title[features[i].title].append(i)
+    for same in by_title.values():
+        # A chain is enough for equal titles that hang together; it keeps thousands of equal records linear.
+        yield from combinations(same, 2) if len(same) <= _MOST_PAIRS_RECORDS else zip(same, same[1:], strict=False)
+
+
+def _fullness(paper: Paper) -> tuple[int, int, bytes]:
+    filled = sum(1 for f in fields(Paper) if getattr(paper, f.name))
+    return (-filled, -len(paper.abstract) - len(paper.title), content_key(paper))
