@@ -8,7 +8,8 @@ JOBS ?= 2
 # Further options for pytest, such as -k or a path.
 PYTEST_ARGS ?=
 FUZZ_COUNT ?= 10000
-DEMO_QUESTION ?= How can a language model answer questions from a large collection of documents?
+DEMO_QUESTION ?= How can computers agree when some of them fail?
+DEMO_PAPER ?= reimers2019sentence
 
 export PIP_ARGS
 BIN = .venv/bin
@@ -20,8 +21,9 @@ help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1	\2/p' Makefile | expand -t 14
 
 install: ## make .venv with semsearch and its default model
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
-	  echo "semsearch needs Python 3.11 or later; '$(PYTHON)' is `$(PYTHON) --version 2>&1`." >&2; \
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
+	  found=`$(PYTHON) -c 'import platform; print("Python " + platform.python_version())' 2>/dev/null`; \
+	  echo "semsearch needs Python 3.11 or later; '$(PYTHON)' is $${found:-not there}." >&2; \
 	  echo "Name a newer one: make PYTHON=/path/to/python3.11 ..." >&2; exit 1; }
 	@$(PYTHON) tools/install.py
 
@@ -31,6 +33,7 @@ install-dev: install ## add what tests, checks and notebooks need
 demo: install ## build an index of the packaged sample and ask it two things
 	$(BIN)/semsearch build --sample --index demo
 	$(BIN)/semsearch query --index demo --top-k 5 "$(DEMO_QUESTION)"
+	$(BIN)/semsearch related --index demo --top-k 5 $(DEMO_PAPER)
 
 test: install-dev ## run the tests
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadscope $(PYTEST_ARGS)

@@ -9,7 +9,7 @@ import hashlib
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from itertools import combinations
 from typing import Final
 
@@ -90,6 +90,8 @@ def cluster(papers: Sequence[Paper]) -> list[list[int]]:
 
 def merge(papers: Sequence[Paper]) -> Paper:
     """Return the paper that these records of one work describe together: the fullest wins, field by field."""
+    if len(papers) == 1:
+        return replace(papers[0], identifiers=tuple(sorted(papers[0].identifiers)))
     ranked = sorted(papers, key=_fullness)
     chosen = {f.name: next((v for p in ranked if (v := getattr(p, f.name))), getattr(ranked[0], f.name))
               for f in fields(Paper)}

@@ -55,18 +55,26 @@ def one_at_a_time() -> Iterator[int]:
 
 
 def make_environment() -> None:
-    """Make `.venv`, unless a whole one is there."""
-    if CUT_SHORT.exists() or not has_pip():
-        if VENV.exists():
-            print("The environment in .venv is not whole: made anew.", file=sys.stderr)
-            shutil.rmtree(VENV)
-        show_and_run([sys.executable, "-m", "venv", str(VENV)])
+    """Make `.venv`, unless a whole one is there; one that somebody else made is completed, not replaced."""
+    if CUT_SHORT.exists():
+        print("The last install into .venv was cut short: it is made anew.", file=sys.stderr)
+        shutil.rmtree(VENV)
+    if is_usable():
+        return
+    VENV.mkdir(exist_ok=True)
+    CUT_SHORT.touch()
+    show_and_run([sys.executable, "-m", "venv", str(VENV)])
+    CUT_SHORT.unlink()
+    if not is_usable():
+        sys.exit("The environment in .venv has no pip, or a Python older than 3.11. Remove it and try again.")
 
 
-def has_pip() -> bool:
+def is_usable() -> bool:
     """Whether `.venv` holds a Python that is new enough, with pip."""
     question = "import sys, pip; sys.exit(sys.version_info < (3, 11))"
-    return VENV_PYTHON.exists() and subprocess.run([VENV_PYTHON, "-c", question], stderr=subprocess.DEVNULL).returncode == 0
+    if not VENV_PYTHON.exists():
+        return False
+    return subprocess.run([VENV_PYTHON, "-c", question], stderr=subprocess.DEVNULL).returncode == 0
 
 
 def install(step: str, what: list[str], project: dict[str, object], lock_fd: int) -> None:

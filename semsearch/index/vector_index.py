@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from semsearch.encoding import Vectors
-from semsearch.errors import IndexDamaged, UsageError
+from semsearch.errors import UsageError
 from semsearch.index import manifest as manifests
 from semsearch.index.durable import disk_full, file_sha256, full_disk_named
 from semsearch.index.keyed_vectors import KEY_DTYPE, KeyedVectors
@@ -155,9 +155,14 @@ class VectorIndex:
         """`(m,)` int32: the length of each embedded text in tokens before it was cut."""
         return np.asarray(self._entries["tokens"])
 
+    @property
+    def keys(self) -> NDArray[Any]:
+        """`(m,)` text keys."""
+        return np.ascontiguousarray(self._entries["key"])
+
     def as_source(self) -> KeyedVectors:
         """Return the vectors by the keys of their texts."""
-        return KeyedVectors(np.ascontiguousarray(self._entries["key"]), self.token_counts, self._vectors)
+        return KeyedVectors(self.keys, self.token_counts, self._vectors)
 
     def positions_of(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the position of each row's vector, -1 where a row has none."""
@@ -321,6 +326,3 @@ def _parameter_ladder(index: Any) -> Iterator[dict[str, int]]:
     else:
         yield {}
 
-
-__all__ = ["EXACT", "Blocks", "IndexDamaged", "Ranking", "Structure", "VectorIndex", "check_factory", "choose_factory",
-           "write_structure", "write_vectors"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import BinaryIO
+from typing import BinaryIO, Final
 
 from semsearch.paper import Paper
 
@@ -32,6 +32,26 @@ class Rejected:
 
 ReadItem = Located | Rejected
 
+VALUE_CHARACTERS: Final = 200
+"""How much of a rejected record is kept."""
+
+
+class Reading(Iterator[ReadItem]):
+    """The items of one file, with what is found about the file while they are read.
+
+    `Format.read` may return one instead of a bare iterator. `encoding` and `detail` are settled when the last item has
+    been taken.
+    """
+
+    encoding: str = ""
+    detail: str = ""
+
+    def __init__(self, items: Callable[[Reading], Iterator[ReadItem]]) -> None:
+        self._items = items(self)
+
+    def __next__(self) -> ReadItem:
+        return next(self._items)
+
 
 @dataclass(frozen=True, slots=True)
 class Format:
@@ -43,6 +63,7 @@ class Format:
     `read(stream, name)` gets the decompressed bytes and yields one item per record, in the order of the file; it
     never raises for what stands in the file and never loads the whole file where the format can be streamed.
     `version` is raised whenever `read` would give other papers for the same bytes.
+    `check(name, head)`, where there is one, raises UnknownFormat if the beginning shows that no record can come of it.
     """
 
     name: str
@@ -50,3 +71,4 @@ class Format:
     looks_like: Callable[[str, bytes], int]
     read: Callable[[BinaryIO, str], Iterator[ReadItem]]
     version: int = 1
+    check: Callable[[str, bytes], None] | None = None

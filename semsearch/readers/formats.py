@@ -1,0 +1,54 @@
+"""The formats that are read, and which of them a file is in."""
+
+from __future__ import annotations
+
+import os
+from typing import Final
+
+from semsearch.errors import UnknownFormat, UsageError
+from semsearch.readers import jsonl, plain_text, tabular
+from semsearch.readers.base import Format
+from semsearch.readers.detection import foreign_format
+from semsearch.readers.sources import strip_compression
+
+FORMATS: Final[tuple[Format, ...]] = (jsonl.FORMAT, tabular.FORMAT, plain_text.FORMAT)
+
+_OTHER_NAMES: Final = {"tsv": "csv", "txt": "text", "plain-text": "text", "ndjson": "jsonl", "json-lines": "jsonl"}
+_EVIDENT: Final = 60
+"""How sure a format must be to be believed against a name such as `.json`."""
+
+
+def find_format(name: str, head: bytes, from_format: str | None = None) -> Format:
+    """Return the format of a file by its beginning, or the one named `from_format`.
+
+    Raises UnknownFormat, with what the content looks like, where it is of none that is read; UsageError where no format
+    is called `from_format`.
+    """
+    bare = strip_compression(os.path.basename(name))
+    chosen = _format_named(from_format) if from_format is not None else _found(name, bare, head)
+    if chosen.check:
+        chosen.check(name, head)
+    return chosen
+
+
+def _format_named(from_format: str) -> Format:
+    wanted = _OTHER_NAMES.get(from_format.lower(), from_format.lower())
+    for known in FORMATS:
+        if known.name == wanted:
+            return known
+    names = ", ".join(known.name for known in FORMATS)
+    raise UsageError(f"There is no input format {from_format!r}.", f"Choose one of: {names}.")
+
+
+def _found(name: str, bare: str, head: bytes) -> Format:
+    scores = [(known.looks_like(bare, head), known) for known in FORMATS]
+    score, best = max(scores, key=lambda pair: pair[0])
+    if not head.strip():
+        return best if score else plain_text.FORMAT
+    foreign = foreign_format(bare, head)
+    if foreign and not (foreign.by_name_only and score >= _EVIDENT):
+        known_titles = ", ".join(known.title for known in FORMATS)
+        raise UnknownFormat(
+            f"{name} looks like {foreign.title}, which this version does not read.",
+            f"It reads: {known_titles}. {foreign.way_out} If it is one of these after all, say so with --from.")
+    return best

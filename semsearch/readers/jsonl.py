@@ -1,0 +1,88 @@
+"""JSON Lines: one object a line."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import BinaryIO, Final
+
+from semsearch.readers.base import VALUE_CHARACTERS, Format, Located, Reading, ReadItem, Rejected
+from semsearch.readers.fields import WrongType, has_text_field, paper_of_fields
+from semsearch.readers.text import HEAD_BYTES, Line, TextLines, sniff_text
+
+NOT_JSON: Final = "not valid JSON"
+NOT_OBJECT: Final = "JSON, but no object"
+TOO_DEEP: Final = "JSON nested too deep"
+
+_LINES_LOOKED_AT: Final = 20
+_PAPER_START: Final = re.compile(r'\s*\{.{0,2000}?"(?:title|abstract|text|summary)"\s*:', re.IGNORECASE | re.DOTALL)
+"""How a first line that is longer than what is looked at begins."""
+
+
+def looks_like(name: str, head: bytes) -> int:
+    """Return how sure it is that a file holds one JSON object a line."""
+    text = sniff_text(head)
+    if text is None:
+        return 0
+    lines = [line for line in re.split(r"\r\n|\r|\n", text) if line.strip()][:_LINES_LOOKED_AT]
+    if not lines:
+        return 0
+    named = name.endswith((".jsonl", ".ndjson", ".jsonlines", ".jl"))
+    records = [record for record in map(_object_in, lines) if record is not None]
+    if len(records) * 2 >= len(lines):
+        return 95 if any(has_text_field(record) for record in records) else 50 if named or len(records) > 1 else 10
+    if len(lines) == 1 and len(head) >= HEAD_BYTES and _PAPER_START.match(lines[0]):
+        return 70
+    return 50 if named else 0
+
+
+def _object_in(line: str) -> dict[str, object] | None:
+    try:
+        record = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    return record if isinstance(record, dict) else None
+
+
+def read(stream: BinaryIO, name: str) -> Iterator[ReadItem]:
+    """Yield one item for every line that is not blank."""
+    lines = TextLines(stream)
+
+    def items(reading: Reading) -> Iterator[ReadItem]:
+        for line in lines:
+            if line.problem or line.text.strip():
+                yield _item(line)
+        reading.encoding = lines.encoding
+        reading.detail = "one object a line"
+
+    return Reading(items)
+
+
+def _item(line: Line) -> ReadItem:
+    if line.problem:
+        return Rejected(line.number, line.problem, line.text[:VALUE_CHARACTERS])
+    try:
+        record = json.loads(line.text)
+    except RecursionError:
+        return Rejected(line.number, TOO_DEEP, line.text[:VALUE_CHARACTERS])
+    except ValueError:
+        return Rejected(line.number, NOT_JSON, line.text[:VALUE_CHARACTERS])
+    if not isinstance(record, dict):
+        return Rejected(line.number, NOT_OBJECT, line.text[:VALUE_CHARACTERS])
+    try:
+        return Located(paper_of_fields(record, "jsonl"), line.number)
+    except WrongType as problem:
+        return Rejected(line.number, str(problem), _shown(problem.value))
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, str):
+        return value[:VALUE_CHARACTERS]
+    try:
+        return json.dumps(value, ensure_ascii=False)[:VALUE_CHARACTERS]
+    except (RecursionError, ValueError):
+        return type(value).__name__
+
+
+FORMAT: Final = Format(name="jsonl", title="JSON Lines", looks_like=looks_like, read=read, version=1)

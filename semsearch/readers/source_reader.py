@@ -1,0 +1,111 @@
+"""One source file to a stream of papers and rejects."""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+from collections.abc import Iterator
+from types import TracebackType
+from typing import BinaryIO, Final
+
+from semsearch.errors import InputError, SourceNotFound
+from semsearch.readers.base import Format, Reading, ReadItem, Rejected
+from semsearch.readers.compression import SourceStream
+from semsearch.readers.formats import find_format
+from semsearch.readers.sources import STDIN, SourceFile
+from semsearch.readers.text import HEAD_BYTES
+
+DAMAGED: Final = "compressed data is cut or damaged; nothing after this could be read"
+
+
+class SourceReader:
+    """The records of one file, to be iterated once.
+
+    `format` and `size_bytes` (on disk, None for standard input) are known at once; `bytes_read` grows while reading;
+    `sha256`, `encoding` and `detail` are settled when the iteration has ended. Raises UnknownFormat where the content is in
+    no format that is read, SourceNotFound or InputError where the file cannot be opened.
+    """
+
+    def __init__(self, source: SourceFile, from_format: str | None = None) -> None:
+        self.source = source
+        self._file = _open(source)
+        try:
+            self.size_bytes = _size_of(self._file) if source.path != STDIN else None
+            self._stream = SourceStream(self._file, source.name)
+            self.format: Format = find_format(source.name, self._stream.head(HEAD_BYTES), from_format)
+        except BaseException:
+            self.close()
+            raise
+        self._reading: Reading | None = None
+        self._started = False
+
+    def __iter__(self) -> Iterator[ReadItem]:
+        if self._started:
+            raise RuntimeError("A SourceReader is iterated once.")
+        self._started = True
+        return self._items()
+
+    def _items(self) -> Iterator[ReadItem]:
+        try:
+            reading = self.format.read(self._stream.as_binary(), self.source.name)
+            if isinstance(reading, Reading):
+                self._reading = reading
+            last_line = 0
+            for item in reading:
+                last_line = max(last_line, item.line)
+                yield item
+            if self._stream.damaged:
+                yield Rejected(last_line + 1, DAMAGED)
+            self._stream.drain()
+        finally:
+            self.close()
+
+    @property
+    def bytes_read(self) -> int:
+        """Bytes of the file, as it lies on disk, taken so far."""
+        return self._stream.bytes_read
+
+    @property
+    def sha256(self) -> str:
+        """Hex SHA-256 of the file as it lies on disk."""
+        return self._stream.sha256
+
+    @property
+    def encoding(self) -> str:
+        """What the text was encoded in: `utf-8`, `utf-16`, `cp1252` ..., `mixed` where lines differ."""
+        return self._reading.encoding if self._reading else ""
+
+    @property
+    def detail(self) -> str:
+        """One short sentence about how the file was read, where that is a finding."""
+        return self._reading.detail if self._reading else ""
+
+    def close(self) -> None:
+        """Close the file; needed only where the iteration is not carried to its end."""
+        if self.source.path != STDIN:
+            self._file.close()
+
+    def __enter__(self) -> SourceReader:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                 trace: TracebackType | None) -> None:
+        self.close()
+
+
+def _open(source: SourceFile) -> BinaryIO:
+    if source.path == STDIN:
+        return sys.stdin.buffer
+    try:
+        return open(source.path, "rb")
+    except FileNotFoundError as error:
+        raise SourceNotFound(f"There is no file {source.name!r}.", "Check the path.") from error
+    except OSError as error:
+        raise InputError(f"{source.name} cannot be opened: {error.strerror or error}.",
+                         "Check its permissions.") from error
+
+
+def _size_of(file: BinaryIO) -> int | None:
+    status = os.fstat(file.fileno())
+    return status.st_size if stat.S_ISREG(status.st_mode) else None

@@ -1,0 +1,180 @@
+"""Vectors for texts: from whoever has them already, else from the encoder."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from semsearch.encoding import EncodedTexts, Encoder, EncoderIdentity, Vectors
+from semsearch.errors import DiskFull, EncodingFailed
+from semsearch.index.keyed_vectors import KeyedVectors
+from semsearch.index.staged_papers import StagedPapers
+from semsearch.index.vector_log import VectorLogWriter
+from semsearch.progress import Progress
+
+CHECKPOINT_SECONDS: Final = 15.0
+"""How much encoding a power failure may cost; the death of the process alone costs at most one chunk."""
+_CHUNK_TEXTS: Final = 64
+_WINDOW_TEXTS: Final = 4096
+"""Texts are sorted by length within a window: batches of like length waste nothing, and the time left stays honest."""
+_BLOCK_ROWS: Final = 65_536
+_RATE_AFTER_SECONDS: Final = 2.0
+_LONG_SECONDS: Final = 20.0
+
+
+class VectorSources:
+    """Vectors by text key, from the first of several sources that has one."""
+
+    def __init__(self, sources: Sequence[KeyedVectors]) -> None:
+        self._sources = [s for s in sources if len(s)]
+
+    def has(self, keys: NDArray[Any]) -> NDArray[np.bool_]:
+        """Return `(n,)` bool: which keys have a vector."""
+        found = np.zeros(len(keys), np.bool_)
+        for source in self._sources:
+            found |= source.find(keys) >= 0
+        return found
+
+    def take(self, keys: NDArray[Any], dimension: int) -> EncodedTexts:
+        """Return the vectors of keys that all have one."""
+        vectors = np.zeros((len(keys), dimension), np.float32)
+        tokens = np.zeros(len(keys), np.int32)
+        missing = np.arange(len(keys))
+        for source in self._sources:
+            positions = source.find(keys[missing])
+            here = positions >= 0
+            taken = source.take(positions[here])
+            vectors[missing[here]], tokens[missing[here]] = taken
+            missing = missing[~here]
+        if len(missing):
+            raise KeyError(f"{len(missing)} keys have no vector")
+        return EncodedTexts(vectors, tokens)
+
+
+class RowBlocks:
+    """The vectors of a generation in the making, block by block in the order of its rows."""
+
+    def __init__(self, rows: NDArray[np.int64], keys: NDArray[Any], sources: VectorSources, dimension: int) -> None:
+        self._rows, self._keys, self._sources, self._dimension = rows, keys, sources, dimension
+
+    def __iter__(self) -> Iterator[tuple[NDArray[np.int64], NDArray[Any], NDArray[np.int32], Vectors]]:
+        for start in range(0, len(self._rows), _BLOCK_ROWS):
+            keys = self._keys[start:start + _BLOCK_ROWS]
+            encoded = self._sources.take(keys, self._dimension)
+            yield self._rows[start:start + _BLOCK_ROWS], keys, encoded.token_counts, encoded.vectors
+
+
+def missing_rows(keys: NDArray[Any], sources: VectorSources) -> NDArray[np.int64]:
+    """Return one row for each distinct text that no source has a vector of, in the order of rows."""
+    lacking = np.flatnonzero(~sources.has(keys))
+    _, first = np.unique(keys[lacking], return_index=True)
+    return np.sort(lacking[first])
+
+
+def encode_rows(staged: StagedPapers, rows: NDArray[np.int64], identity: EncoderIdentity, encoder: Encoder,
+                log: VectorLogWriter, index_folder: Path, progress: Progress) -> int:
+    """Encode the texts of these rows into the log and return how many.
+
+    Whatever ends this early, the vectors of every chunk that was finished are in the log.
+
+    Raises:
+        EncodingFailed: a text came out as no unit vector; the message names the paper.
+        DiskFull: there is no room for the vectors.
+    """
+    check_room(len(rows), identity.dimension, index_folder)
+    tell = _Estimate(len(rows), identity, encoder.device, progress)
+    last_checkpoint = time.monotonic()
+    try:
+        with progress.task("Encoding", len(rows), "abstract") as task:
+            for ids, texts, keys in _chunks(staged, rows):
+                log.append(keys, _encode(encoder, ids, texts, identity.dimension))
+                task.advance(len(texts))
+                tell.after(len(texts))
+                if time.monotonic() - last_checkpoint > CHECKPOINT_SECONDS:
+                    log.checkpoint()
+                    last_checkpoint = time.monotonic()
+    finally:
+        log.close()
+    return len(rows)
+
+
+def needed_bytes(texts: int, dimension: int) -> int:
+    """Return the disk space that so many new vectors take while they are in the log and in the generation."""
+    return 2 * texts * (4 * dimension + 32)
+
+
+def check_room(texts: int, dimension: int, index_folder: Path) -> None:
+    """Check that the disk has room for so many vectors before hours are spent on them.
+
+    Raises:
+        DiskFull: it has not.
+    """
+    import shutil
+
+    needed, free = needed_bytes(texts, dimension), shutil.disk_usage(index_folder).free
+    if needed > free:
+        raise DiskFull(f"{texts:,} vectors of {dimension} dimensions need about {needed / 1e6:,.0f} MB under {index_folder}; "
+                       f"{free / 1e6:,.0f} MB are free.", "Free some space, or use --home on another disk.")
+
+
+def _encode(encoder: Encoder, ids: Sequence[str], texts: Sequence[str], dimension: int) -> EncodedTexts:
+    try:
+        encoded = encoder.encode_documents(texts)
+    except EncodingFailed as error:
+        for paper_id, text in zip(ids, texts, strict=True):
+            try:
+                encoder.encode_documents([text])
+            except EncodingFailed:
+                raise EncodingFailed(f"The model gives no usable vector for paper {paper_id!r}: {error.message}",
+                                     error.way_out) from error
+        raise
+    if encoded.vectors.shape != (len(texts), dimension) or not np.isfinite(encoded.vectors).all():
+        raise EncodingFailed(f"The model gave {encoded.vectors.shape} for {len(texts)} texts where {dimension} dimensions "
+                             "and finite numbers are expected.", "Try another model with --model.")
+    return encoded
+
+
+def _chunks(staged: StagedPapers, rows: NDArray[np.int64]) -> Iterator[tuple[list[str], list[str], list[bytes]]]:
+    for start in range(0, len(rows), _WINDOW_TEXTS):
+        window = sorted(staged.texts(rows[start:start + _WINDOW_TEXTS].tolist()), key=lambda item: -len(item[1]))
+        chunks = [window[offset:offset + _CHUNK_TEXTS] for offset in range(0, len(window), _CHUNK_TEXTS)]
+        random.Random(0).shuffle(chunks)  # so that the rate so far is the rate to come
+        for chunk in chunks:
+            yield [i for i, _, _ in chunk], [t for _, t, _ in chunk], [k for _, _, k in chunk]
+
+
+class _Estimate:
+    """Says once, after the first seconds, how long the encoding will take and what it needs on disk."""
+
+    def __init__(self, total: int, identity: EncoderIdentity, device: str, progress: Progress) -> None:
+        self._total, self._done, self._told = total, 0, False
+        self._say: Callable[[str], None] = progress.note
+        self._begun = time.monotonic()
+        megabytes = needed_bytes(total, identity.dimension) / 2e6
+        self._work = f"{total:,} abstracts with {identity.model} on {device}"
+        self._disk = f"{megabytes:,.1f} MB on disk"
+
+    def after(self, texts: int) -> None:
+        self._done += texts
+        elapsed = time.monotonic() - self._begun
+        if self._told or elapsed < _RATE_AFTER_SECONDS:
+            return
+        self._told = True
+        seconds = elapsed / self._done * (self._total - self._done)
+        if seconds > _LONG_SECONDS:
+            self._say(f"Encoding {self._work}: about {_duration(seconds)} ({self._done / elapsed:.1f} a second), {self._disk}. "
+                      "It can be stopped at any time; the next run goes on from there.")
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 90:
+        return f"{seconds:.0f} seconds"
+    if seconds < 5400:
+        return f"{seconds / 60:.0f} minutes"
+    return f"{seconds / 3600:.1f} hours"
