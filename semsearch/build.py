@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -175,7 +176,7 @@ class _Run:
                 finally:
                     staged.abandon()
             with IndexReader(self.folder) as reader:
-                summary = self._summary(reader, intake, staged.changes, published, encoded)
+                summary = self._told(summarise(reader, intake, staged.changes, published, encoded, self.begun))
         generations.prune(self.folder)
         return summary
 
@@ -193,8 +194,8 @@ class _Run:
                 missing = len(missing_rows(keys, known))
                 staged.close()
                 with PaperTable(Path(scratch) / PAPERS, len(keys)) as table:
-                    return self._counts(table, intake, staged.changes, len(keys), base, encoded=missing, coverage=1.0,
-                                        published=False)
+                    summary = count_papers(table, intake, staged.changes, len(keys), self.folder.name, self.begun)
+                return self._told(replace(summary, encoded=missing))
             finally:
                 staged.abandon()
 
@@ -287,47 +288,12 @@ class _Run:
         return str(base.manifest.notes.get("factory_asked", AUTO_FACTORY)) if base else AUTO_FACTORY
 
     def _unchanged_summary(self, base: IndexReader, intake: Intake) -> BuildSummary:
-        vectors = base.vectors
-        published = Published(base.manifest, vectors.rows, vectors.token_counts)
-        return self._summary(base, intake, Changes(), published, 0, was_published=False)
+        published = Published(base.manifest, base.vectors.rows, base.vectors.token_counts)
+        return self._told(summarise(base, intake, Changes(), published, 0, self.begun, was_published=False))
 
-    def _summary(self, reader: IndexReader, intake: Intake, changes: Changes, published: Published, encoded: int,
-                 was_published: bool = True) -> BuildSummary:
-        manifest = published.manifest
-        summary = self._counts(reader.papers, intake, changes, manifest.papers, reader, encoded=encoded,
-                               coverage=manifest.vectors / manifest.papers if manifest.papers else 1.0,
-                               published=was_published)
-        limit = manifest.encoder.max_tokens
-        cut = set(published.rows[published.token_counts > limit].tolist())
-        cut_in: dict[str, int] = {}
-        if cut:
-            for row, name in reader.papers.source_of_rows():
-                if row in cut:
-                    cut_in[name] = cut_in.get(name, 0) + 1
-        rejects = str(reader.generation.path(REJECTS)) if summary.rejected else None
-        return replace(summary, generation=manifest.generation, truncated=len(cut), truncated_in=cut_in,
-                       longest_tokens=int(published.token_counts.max(initial=0)), max_tokens=limit,
-                       factory=manifest.factory, recall_at_10=manifest.recall_at_10,
-                       reused=len(np.unique(reader.vectors.keys)) - encoded,
-                       rejects_file=str(self.options.rejects_file) if self.options.rejects_file else rejects)
-
-    def _counts(self, table: PaperTable, intake: Intake, changes: Changes, papers: int, base: IndexReader | None, *,
-                encoded: int, coverage: float, published: bool) -> BuildSummary:
-        files = tuple(c for c in table.source_counts() if c.path in intake.paths)
-        names = {c.name for c in files}
-        reasons: dict[str, int] = {}
-        for reject in table.rejects():
-            if reject.file in names:
-                reasons[reject.reason] = reasons.get(reject.reason, 0) + 1
-        return BuildSummary(
-            index=self.folder.name, generation=base.manifest.generation if base else None, published=published,
-            records=sum(c.records for c in files), papers=papers, added=changes.added, updated=changes.updated,
-            unchanged=papers - changes.added - changes.updated, removed=changes.removed,
-            merged=sum(c.merged for c in files), rejected=sum(c.rejected for c in files), renamed=changes.renamed,
-            deleted=table.waiting_records(), without_abstract=table.without_abstract(), encoded=encoded, reused=0,
-            truncated=0, longest_tokens=0, max_tokens=None, coverage=coverage, factory="", recall_at_10=None,
-            seconds=round(time.monotonic() - self.begun, 3), files=files, truncated_in={}, reject_reasons=reasons,
-            refused_files=intake.refused, rejects_file=None)
+    def _told(self, summary: BuildSummary) -> BuildSummary:
+        """Return the summary with the rejects file that the user named."""
+        return replace(summary, rejects_file=str(self.options.rejects_file)) if self.options.rejects_file else summary
 
 
 def request_for(identity: EncoderIdentity, device: str = "auto", trust_remote_code: bool = False) -> EncoderRequest:
@@ -372,3 +338,34 @@ def vectorise_and_publish(folder: Path, staging: Path, staged: StagedPapers, bas
     staged.close()
     published = publish_generation(folder, staging, base, keys, sources, identity, factory, deletions, progress)
     return published, len(rows)
+
+
+def summarise(reader: IndexReader, intake: Intake, changes: Changes, published: Published, encoded: int, begun: float,
+              was_published: bool = True) -> BuildSummary:
+    """Return the summary of a run that left `reader`'s generation current; `begun` is its time.monotonic()."""
+    manifest = published.manifest
+    summary = count_papers(reader.papers, intake, changes, manifest.papers, reader.folder.name, begun)
+    limit = manifest.encoder.max_tokens
+    cut = set(published.rows[published.token_counts > limit].tolist())
+    cut_in = Counter(name for row, name in reader.papers.source_of_rows() if row in cut) if cut else {}
+    return replace(summary, generation=manifest.generation, published=was_published, encoded=encoded,
+                   reused=len(np.unique(reader.vectors.keys)) - encoded,
+                   coverage=manifest.vectors / manifest.papers if manifest.papers else 1.0, truncated=len(cut),
+                   truncated_in=dict(cut_in), longest_tokens=int(published.token_counts.max(initial=0)),
+                   max_tokens=limit, factory=manifest.factory, recall_at_10=manifest.recall_at_10,
+                   rejects_file=str(reader.generation.path(REJECTS)) if summary.rejected else None)
+
+
+def count_papers(table: PaperTable, intake: Intake, changes: Changes, papers: int, index: str, begun: float) -> BuildSummary:
+    """Return a summary of what was read and merged; what concerns vectors and publishing is left at nothing."""
+    files = tuple(c for c in table.source_counts() if c.path in intake.paths)
+    names = {c.name for c in files}
+    reasons = Counter(reject.reason for reject in table.rejects() if reject.file in names)
+    return BuildSummary(
+        index=index, generation=None, published=False, records=sum(c.records for c in files), papers=papers,
+        added=changes.added, updated=changes.updated, unchanged=papers - changes.added - changes.updated,
+        removed=changes.removed, merged=sum(c.merged for c in files), rejected=sum(c.rejected for c in files),
+        renamed=changes.renamed, deleted=table.waiting_records(), without_abstract=table.without_abstract(), encoded=0,
+        reused=0, truncated=0, longest_tokens=0, max_tokens=None, coverage=0.0, factory="", recall_at_10=None,
+        seconds=round(time.monotonic() - begun, 3), files=files, truncated_in={}, reject_reasons=dict(reasons),
+        refused_files=intake.refused, rejects_file=None)

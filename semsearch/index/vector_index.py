@@ -252,7 +252,7 @@ class VectorIndex:
 
 def _load(path: Path, dtype: np.dtype[Any], shape: tuple[int, ...]) -> NDArray[Any]:
     try:
-        array = np.load(path, mmap_mode="r" if shape[0] else None, allow_pickle=False)
+        array: NDArray[Any] = np.load(path, mmap_mode="r" if shape[0] else None, allow_pickle=False)
     except (ValueError, OSError, EOFError, SyntaxError) as error:
         raise manifests.damaged(path, "cannot be read") from error
     if array.dtype != dtype or array.shape != shape:

@@ -24,7 +24,8 @@ _TRUE: Final = frozenset({"1", "on", "yes", "true"})
 class LocalModel:
     """A model on this machine.
 
-    `name` is what was asked for, with its organisation; `revision` the commit where that is known.
+    `name` is what was asked for, a name with its organisation, a folder in full, so that it is found again from
+    elsewhere; `revision` the commit where that is known.
     """
 
     name: str
@@ -111,7 +112,8 @@ def _find_folder(name: str) -> LocalModel | None:
         missing = what_is_missing(folder)
         if missing:
             raise ModelUnusable(f"The model in {name} is not complete: {missing}.", "Copy the whole folder again.")
-        return LocalModel(name, folder.resolve(), "folder", None)
+        folder = folder.resolve()
+        return LocalModel(str(folder), folder, "folder", None)
     if not says_path:
         return None
     if folder.is_dir():

@@ -1,0 +1,85 @@
+"""An index -> its next generation, from what it stores itself."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from semsearch.build import EncoderProvider, LocalModels, request_for, summarise, vectorise_and_publish
+from semsearch.encoding import EncoderIdentity, EncoderRequest
+from semsearch.index import generations
+from semsearch.index.locks import build_lock
+from semsearch.index.manifest import PAPERS
+from semsearch.index.reader import IndexReader
+from semsearch.index.staged_papers import StagedPapers
+from semsearch.index.vector_log import remove_other_fingerprints
+from semsearch.intake import Intake
+from semsearch.progress import Progress, Silent
+from semsearch.publish import AUTO_FACTORY
+from semsearch.summary import BuildSummary
+
+
+@dataclass(frozen=True, slots=True)
+class ReindexOptions:
+    """What to change; None keeps what the index has."""
+
+    model: str | None = None
+    revision: str | None = None
+    max_tokens: int | None = None
+    factory: str | None = None
+    device: str = "auto"
+    trust_remote_code: bool = False
+
+
+def reindex(index_folder: Path, options: ReindexOptions | None = None, *, provider: EncoderProvider | None = None,
+            progress: Progress | None = None) -> BuildSummary:
+    """Publish the next generation of an index without its source files, and return what was done.
+
+    Encodes what lacks a vector (with another model or limit: everything), takes out the rows of deleted papers, and
+    removes vectors kept for encoders that the index no longer uses. The generation before answers until the new one is
+    published, and stays if anything fails.
+
+    Raises:
+        ModelError, IndexStoreError, UsageError: as `semsearch.errors` says.
+    """
+    options, provider, progress = options or ReindexOptions(), provider or LocalModels(), progress or Silent()
+    folder, begun = Path(index_folder), time.monotonic()
+    if not folder.is_dir():
+        raise generations.not_found(folder)
+    with build_lock(folder, "reindex"):
+        with IndexReader(folder) as base:
+            request, identity = _encoder_wanted(base, options, provider)
+            factory = options.factory or str(base.manifest.notes.get("factory_asked", AUTO_FACTORY))
+            with generations.staging(folder) as staging:
+                staged = StagedPapers(staging / PAPERS, base.generation.path(PAPERS))
+                try:
+                    staged.take_out_deleted(base.state.deletions)
+                    staged.merge(base.state.deletions.values())
+                    staged.compact()
+                    published, encoded = vectorise_and_publish(
+                        folder, staging, staged, base, provider, request, identity, factory,
+                        sorted(base.state.deletions), progress)
+                finally:
+                    staged.abandon()
+        remove_other_fingerprints(folder, identity.fingerprint)
+        with IndexReader(folder) as reader:
+            summary = summarise(reader, Intake(), staged.changes, published, encoded, begun)
+    generations.prune(folder)
+    return summary
+
+
+def _encoder_wanted(base: IndexReader, options: ReindexOptions, provider: EncoderProvider
+                    ) -> tuple[EncoderRequest, EncoderIdentity]:
+    kept = base.manifest.encoder
+    request = request_for(kept, options.device, options.trust_remote_code)
+    if options.model is not None:
+        request = EncoderRequest(options.model, options.revision, options.max_tokens, options.device,
+                                 options.trust_remote_code)
+    elif options.revision is not None or options.max_tokens is not None:
+        request = replace(request, revision=options.revision or request.revision,
+                          max_tokens=options.max_tokens or request.max_tokens)
+    else:
+        return request, kept
+    return request, provider.identify(request)
+
