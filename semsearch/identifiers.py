@@ -7,10 +7,13 @@ from typing import Final
 from urllib.parse import unquote
 
 _DOI: Final = re.compile(r"(10\.\d{4,9}(?:\.\d+)*/\S+)", re.IGNORECASE)
+_OPENING: Final = {")": "(", "]": "[", "}": "{"}
 _ARXIV_NEW: Final = re.compile(r"^(\d{4}\.\d{4,5})(?:v\d+)?$", re.IGNORECASE)
 _ARXIV_OLD: Final = re.compile(r"^([a-z-]+(?:\.[a-z]{2})?/\d{7})(?:v\d+)?$", re.IGNORECASE)
 _ARXIV_PREFIX: Final = re.compile(
     r"^(?:arxiv\s*:\s*|(?:https?://)?(?:www\.|export\.)?arxiv\.org/(?:abs|pdf|html)/)", re.IGNORECASE)
+_ARXIV_TRAILER: Final = re.compile(r"\s*\[[\w.-]+\].*$|[?#].*$", re.DOTALL)
+"""What follows the id in a reference (`[cs.LG] 2 Jun 2021`) or in a URL."""
 _ARXIV_DOI: Final = re.compile(r"^10\.48550/arxiv\.(.+)$", re.IGNORECASE)
 _PMID: Final = re.compile(
     r"^(?:pmid\s*:?\s*|(?:https?://)?(?:www\.)?(?:pubmed\.ncbi\.nlm\.nih\.gov|ncbi\.nlm\.nih\.gov/pubmed)/)(\d{1,9})/?$",
@@ -31,11 +34,10 @@ def normalise_doi(text: str) -> str:
     found = _DOI.search(unquote(text))
     if not found:
         return ""
-    doi = found.group(1).rstrip(".,;:'\"<>")
-    for opening, closing in ("()", "[]", "{}"):
-        if doi.endswith(closing) and doi.count(closing) > doi.count(opening):
-            doi = doi[:-1]
-    return doi.rstrip(".,;").lower()
+    doi = found.group(1).lower()
+    while doi[-1] in ".,;:'\"<>" or (doi[-1] in _OPENING and doi.count(doi[-1]) > doi.count(_OPENING[doi[-1]])):
+        doi = doi[:-1]
+    return doi if _DOI.fullmatch(doi) else ""
 
 
 def normalise_arxiv(text: str) -> str:
@@ -43,7 +45,7 @@ def normalise_arxiv(text: str) -> str:
 
     Both schemes count: `2106.01345` (since 2007) and `math/0207249` (before).
     """
-    bare = _ARXIV_PREFIX.sub("", unquote(text).strip())
+    bare = _ARXIV_PREFIX.sub("", _ARXIV_TRAILER.sub("", unquote(text).strip()))
     of_doi = _ARXIV_DOI.match(bare)
     if of_doi:
         bare = of_doi.group(1)

@@ -12,6 +12,8 @@ TEXT_KEY_BYTES: Final = 16
 """Length of a text key. 128 bits make a collision among 10^9 texts less likely than 10^-20."""
 
 _WHITE_SPACE: Final = re.compile(r"\s+")
+_CONTROL: Final = re.compile("[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\ud800-\udfff]")
+"""Control characters that are no white space, and surrogates, which no encoding can write."""
 _SENTENCE_END: Final = re.compile(r"(?<=[.!?。！？])\s+(?=[^\sa-z])|(?<=[。！？])")
 _NOT_WORD: Final = re.compile(r"[\W_]+")
 _DATE: Final = re.compile(r"^(\d{4})(?:-(\d{2})(?:-(\d{2}))?)?$")
@@ -68,11 +70,8 @@ def text_key(text: str) -> bytes:
 
 def collapse_white_space(text: str) -> str:
     """Return `text` in Unicode NFC, each run of white space one space, control characters dropped."""
-    text = unicodedata.normalize("NFC", text)
-    text = _WHITE_SPACE.sub(" ", text).strip()
-    if text.isprintable():
-        return text
-    return "".join(c for c in text if unicodedata.category(c) not in ("Cc", "Cs"))
+    text = unicodedata.normalize("NFC", _CONTROL.sub("", text))
+    return _WHITE_SPACE.sub(" ", text).strip()
 
 
 def comparable(text: str) -> str:

@@ -214,7 +214,7 @@ def _problem_with_weights(path: Path) -> str:
                 return f"is cut or damaged: {path.stat().st_size} bytes, {declared} expected"
     except FileNotFoundError:
         return "is missing"
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+    except (OSError, ValueError, LookupError, TypeError, RecursionError):
         return "cannot be read"
     return "" if start else "is empty"
 
@@ -231,7 +231,10 @@ def _read_safetensors_header(path: Path) -> tuple[dict[str, Any], int]:
         length = int.from_bytes(file.read(8), "little")
         if length > path.stat().st_size:
             raise ValueError("the header is longer than the file")
-        return json.loads(file.read(length)), 8 + length
+        header = json.loads(file.read(length))
+    if not isinstance(header, dict):
+        raise ValueError("the header is no JSON object")
+    return header, 8 + length
 
 
 def tensor_shape(path: Path, name: str) -> list[int]:
