@@ -4,22 +4,18 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Protocol
 
-import numpy as np
-
-from semsearch.encoding import DEFAULT_MODEL, Encoder, EncoderIdentity, EncoderRequest
-from semsearch.errors import IndexDamaged, IndexNotFound, ModelMismatch, UsageError
+from semsearch.encoding import DEFAULT_MODEL, EncoderIdentity, EncoderRequest
+from semsearch.errors import IndexDamaged, IndexNotFound, UsageError
 from semsearch.index import generations
 from semsearch.index.durable import write_atomically
 from semsearch.index.keyed_vectors import KeyedVectors
 from semsearch.index.locks import build_lock
-from semsearch.index.manifest import PAPERS, REJECTS
+from semsearch.index.manifest import PAPERS
 from semsearch.index.paper_table import PaperTable
 from semsearch.index.reader import IndexReader
 from semsearch.index.staged_papers import Changes, StagedPapers
@@ -36,37 +32,10 @@ from semsearch.intake import (
     read_sources,
 )
 from semsearch.progress import Progress, Silent
+from semsearch.provider import EncoderProvider, LocalModels, load_matching, request_for
 from semsearch.publish import AUTO_FACTORY, Published, publish_generation
-from semsearch.summary import BuildSummary
+from semsearch.summary import BuildSummary, count_papers, summarise
 from semsearch.vectorise import VectorSources, encode_rows, missing_rows
-
-
-class EncoderProvider(Protocol):
-    """Finds and loads encoders."""
-
-    def identify(self, request: EncoderRequest) -> EncoderIdentity:
-        """Return the identity of the encoder that is asked for, without loading it."""
-        ...
-
-    def load(self, request: EncoderRequest) -> Encoder:
-        """Return the encoder that is asked for."""
-        ...
-
-
-class LocalModels:
-    """Encoders made from models on this machine, or fetched once."""
-
-    def identify(self, request: EncoderRequest) -> EncoderIdentity:
-        """Return the identity of a model, found offline first."""
-        from semsearch.models import identify, resolve_model
-
-        return identify(resolve_model(request.model, request.revision), request.max_tokens)
-
-    def load(self, request: EncoderRequest) -> Encoder:
-        """Load a model, found offline first."""
-        from semsearch.encoder import load_encoder
-
-        return load_encoder(request)
 
 
 @dataclass(frozen=True, slots=True)
@@ -296,28 +265,6 @@ class _Run:
         return replace(summary, rejects_file=str(self.options.rejects_file)) if self.options.rejects_file else summary
 
 
-def request_for(identity: EncoderIdentity, device: str = "auto", trust_remote_code: bool = False) -> EncoderRequest:
-    """Return the request that loads the encoder of an index again."""
-    return EncoderRequest(identity.model, identity.revision, identity.max_tokens, device, trust_remote_code)
-
-
-def load_matching(provider: EncoderProvider, request: EncoderRequest, identity: EncoderIdentity) -> Encoder:
-    """Load an encoder and check that it is the one that is expected.
-
-    Raises:
-        ModelMismatch: the model found under that name gives other vectors.
-    """
-    encoder = provider.load(request)
-    if encoder.identity.fingerprint != identity.fingerprint:
-        raise ModelMismatch(
-            f"The model found as {request.model!r} is not the one that made this index (fingerprint "
-            f"{encoder.identity.fingerprint[:12]} where {identity.fingerprint[:12]} is expected): its weights, tokenizer "
-            "or settings differ, and its vectors would not fit.",
-            "Encode the whole index with it: semsearch reindex NAME --model "
-            f"{request.model}   Or give back the model that made the index.")
-    return encoder
-
-
 def vectorise_and_publish(folder: Path, staging: Path, staged: StagedPapers, base: IndexReader | None,
                           provider: EncoderProvider, request: EncoderRequest, identity: EncoderIdentity, factory: str,
                           deletions: list[str], progress: Progress) -> tuple[Published, int]:
@@ -338,34 +285,3 @@ def vectorise_and_publish(folder: Path, staging: Path, staged: StagedPapers, bas
     staged.close()
     published = publish_generation(folder, staging, base, keys, sources, identity, factory, deletions, progress)
     return published, len(rows)
-
-
-def summarise(reader: IndexReader, intake: Intake, changes: Changes, published: Published, encoded: int, begun: float,
-              was_published: bool = True) -> BuildSummary:
-    """Return the summary of a run that left `reader`'s generation current; `begun` is its time.monotonic()."""
-    manifest = published.manifest
-    summary = count_papers(reader.papers, intake, changes, manifest.papers, reader.folder.name, begun)
-    limit = manifest.encoder.max_tokens
-    cut = set(published.rows[published.token_counts > limit].tolist())
-    cut_in = Counter(name for row, name in reader.papers.source_of_rows() if row in cut) if cut else {}
-    return replace(summary, generation=manifest.generation, published=was_published, encoded=encoded,
-                   reused=len(np.unique(reader.vectors.keys)) - encoded,
-                   coverage=manifest.vectors / manifest.papers if manifest.papers else 1.0, truncated=len(cut),
-                   truncated_in=dict(cut_in), longest_tokens=int(published.token_counts.max(initial=0)),
-                   max_tokens=limit, factory=manifest.factory, recall_at_10=manifest.recall_at_10,
-                   rejects_file=str(reader.generation.path(REJECTS)) if summary.rejected else None)
-
-
-def count_papers(table: PaperTable, intake: Intake, changes: Changes, papers: int, index: str, begun: float) -> BuildSummary:
-    """Return a summary of what was read and merged; what concerns vectors and publishing is left at nothing."""
-    files = tuple(c for c in table.source_counts() if c.path in intake.paths)
-    names = {c.name for c in files}
-    reasons = Counter(reject.reason for reject in table.rejects() if reject.file in names)
-    return BuildSummary(
-        index=index, generation=None, published=False, records=sum(c.records for c in files), papers=papers,
-        added=changes.added, updated=changes.updated, unchanged=papers - changes.added - changes.updated,
-        removed=changes.removed, merged=sum(c.merged for c in files), rejected=sum(c.rejected for c in files),
-        renamed=changes.renamed, deleted=table.waiting_records(), without_abstract=table.without_abstract(), encoded=0,
-        reused=0, truncated=0, longest_tokens=0, max_tokens=None, coverage=0.0, factory="", recall_at_10=None,
-        seconds=round(time.monotonic() - begun, 3), files=files, truncated_in={}, reject_reasons=dict(reasons),
-        refused_files=intake.refused, rejects_file=None)

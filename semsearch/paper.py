@@ -16,7 +16,7 @@ _CONTROL: Final = re.compile("[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\ud800-\udfff
 """Control characters that are no white space, and surrogates, which no encoding can write."""
 _SENTENCE_END: Final = re.compile(r"(?<=[.!?。！？])\s+(?=[^\sa-z])|(?<=[。！？])")
 _NOT_WORD: Final = re.compile(r"[\W_]+")
-_DATE: Final = re.compile(r"^(\d{4})(?:-(\d{2})(?:-(\d{2}))?)?$")
+_DATE: Final = re.compile(r"^(\d{4})(?:-(\d{2})(?:-(\d{2}))?)?$", re.ASCII)
 _STAND_IN_TITLE_CHARACTERS: Final = 200
 
 

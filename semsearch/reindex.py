@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from semsearch.build import EncoderProvider, LocalModels, request_for, summarise, vectorise_and_publish
+from semsearch.build import vectorise_and_publish
 from semsearch.encoding import EncoderIdentity, EncoderRequest
 from semsearch.index import generations
 from semsearch.index.locks import build_lock
@@ -16,8 +16,9 @@ from semsearch.index.staged_papers import StagedPapers
 from semsearch.index.vector_log import remove_other_fingerprints
 from semsearch.intake import Intake
 from semsearch.progress import Progress, Silent
+from semsearch.provider import EncoderProvider, LocalModels, request_for
 from semsearch.publish import AUTO_FACTORY
-from semsearch.summary import BuildSummary
+from semsearch.summary import BuildSummary, summarise
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
@@ -10,11 +10,13 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from semsearch.build import EncoderProvider, LocalModels, load_matching, request_for
 from semsearch.encoding import Encoder, Vectors
-from semsearch.errors import EmptyQuery, ModelMismatch, UsageError
+from semsearch.errors import EmptyQuery, UsageError
+from semsearch.index.keyed_vectors import KEY_DTYPE
 from semsearch.index.reader import IndexReader
 from semsearch.index.vector_index import Ranking
+from semsearch.paper import collapse_white_space, text_key
+from semsearch.provider import EncoderProvider, LocalModels, load_matching, request_for
 from semsearch.ranking import Hit
 
 DEFAULT_HITS = 10
@@ -143,13 +145,8 @@ class Searcher:
         return self.encoder().encode_documents([p.text for p in papers]).vectors
 
     def _rows_with_text(self, texts: Sequence[str]) -> NDArray[np.int64]:
-        from semsearch.paper import collapse_white_space, text_key
-
-        wanted = {text_key(collapse_white_space(text)) for text in texts}
-        source = self.reader.vectors.as_source()
-        from semsearch.index.keyed_vectors import KEY_DTYPE
-
-        positions = source.find(np.frombuffer(b"".join(sorted(wanted)), KEY_DTYPE))
+        keys = np.frombuffer(b"".join(text_key(collapse_white_space(text)) for text in texts), KEY_DTYPE)
+        positions = self.reader.vectors.as_source().find(keys)
         return self.reader.vectors.rows[positions[positions >= 0]]
 
 

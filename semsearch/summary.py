@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+import time
+from collections import Counter
+from dataclasses import asdict, dataclass, replace
 
-from semsearch.index.paper_table import SourceCounts
+import numpy as np
+
+from semsearch.index.manifest import REJECTS
+from semsearch.index.paper_table import PaperTable, SourceCounts
+from semsearch.index.reader import IndexReader
+from semsearch.index.staged_papers import Changes
+from semsearch.intake import Intake
+from semsearch.publish import Published
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,3 +58,34 @@ class BuildSummary:
     def as_dict(self) -> dict[str, object]:
         """Return the summary as it is written to JSON."""
         return asdict(self)
+
+
+def summarise(reader: IndexReader, intake: Intake, changes: Changes, published: Published, encoded: int, begun: float,
+              was_published: bool = True) -> BuildSummary:
+    """Return the summary of a run that left `reader`'s generation current; `begun` is its time.monotonic()."""
+    manifest = published.manifest
+    summary = count_papers(reader.papers, intake, changes, manifest.papers, reader.folder.name, begun)
+    limit = manifest.encoder.max_tokens
+    cut = set(published.rows[published.token_counts > limit].tolist())
+    cut_in = Counter(name for row, name in reader.papers.source_of_rows() if row in cut) if cut else {}
+    return replace(summary, generation=manifest.generation, published=was_published, encoded=encoded,
+                   reused=len(np.unique(reader.vectors.keys)) - encoded,
+                   coverage=manifest.vectors / manifest.papers if manifest.papers else 1.0, truncated=len(cut),
+                   truncated_in=dict(cut_in), longest_tokens=int(published.token_counts.max(initial=0)),
+                   max_tokens=limit, factory=manifest.factory, recall_at_10=manifest.recall_at_10,
+                   rejects_file=str(reader.generation.path(REJECTS)) if summary.rejected else None)
+
+
+def count_papers(table: PaperTable, intake: Intake, changes: Changes, papers: int, index: str, begun: float) -> BuildSummary:
+    """Return a summary of what was read and merged; what concerns vectors and publishing is left at nothing."""
+    files = tuple(c for c in table.source_counts() if c.path in intake.paths)
+    names = {c.name for c in files}
+    reasons = Counter(reject.reason for reject in table.rejects() if reject.file in names)
+    return BuildSummary(
+        index=index, generation=None, published=False, records=sum(c.records for c in files), papers=papers,
+        added=changes.added, updated=changes.updated, unchanged=papers - changes.added - changes.updated,
+        removed=changes.removed, merged=sum(c.merged for c in files), rejected=sum(c.rejected for c in files),
+        renamed=changes.renamed, deleted=table.waiting_records(), without_abstract=table.without_abstract(), encoded=0,
+        reused=0, truncated=0, longest_tokens=0, max_tokens=None, coverage=0.0, factory="", recall_at_10=None,
+        seconds=round(time.monotonic() - begun, 3), files=files, truncated_in={}, reject_reasons=dict(reasons),
+        refused_files=intake.refused, rejects_file=None)

@@ -24,13 +24,13 @@ PACKAGE = ROOT / "semsearch"
 # A module may import from its own layer and from those before it. The package itself only gathers what others offer.
 LAYERS = [
     # 0 vocabulary
-    {"errors", "identifiers", "paper", "merging", "ranking", "encoding", "progress"},
+    {"errors", "identifiers", "paper", "cleaning", "merging", "ranking", "encoding", "progress"},
     # 1 sources and sinks
     {"readers", "writers", "models", "encoder", "sample"},
     # 2 storage
     {"index"},
     # 3 use cases
-    {"intake", "vectorise", "publish", "summary", "build", "search", "reindex", "export"},
+    {"provider", "intake", "vectorise", "publish", "summary", "build", "search", "reindex", "maintenance"},
     # 4 measuring
     {"evaluation"},
     # 5 front ends

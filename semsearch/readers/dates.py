@@ -44,11 +44,13 @@ def date_of(value: object) -> str:
         value = value[0]
     if isinstance(value, list) and 1 <= len(value) <= 3:
         value = "-".join(str(part) for part in value)
+    if isinstance(value, str):
+        value = _COMPACT.sub(r"\1-\2-\3", value)
     year = year_of(value)
     if not isinstance(value, str) or year is None:
         return f"{year:04d}" if year else ""
     text = value[:100]
-    found = _ISO.match(text) or _COMPACT.match(text)
+    found = _ISO.match(text)
     if found and int(found.group(1)) == year:
         parts = [part.zfill(2) for part in found.groups() if part]
         for size in (3, 2):

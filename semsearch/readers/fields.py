@@ -62,6 +62,7 @@ _NO_ABSTRACT: Final = re.compile(
     r"^[\[(]?\s*(?:no abstract (?:is )?available|(?:abstract )?not available|n/?a|null|none|nan)\s*\.?[\])]?$",
     re.IGNORECASE)
 """What exports write into the place of an abstract that is missing; Scopus, PubMed, R and pandas do."""
+_COMMA_OUTSIDE_BRACKETS: Final = re.compile(r",(?![^()]*\))")
 _NESTED: Final = ("metadata", "externalids", "ids")
 _TEXT_KEYS: Final = ("name", "displayname", "value", "raw", "text", "label", "term", "category", "title", "url", "url1")
 
@@ -209,9 +210,11 @@ def _split_categories(text: str) -> list[str]:
         quoted = re.findall(r"'([^']*)'|\"([^\"]*)\"", text)
         if quoted:
             return [one or other for one, other in quoted]
-    for separator in (";", "|", ","):
+    for separator in (";", "|"):
         if separator in text:
             return text.split(separator)
+    if "," in text:
+        return _COMMA_OUTSIDE_BRACKETS.split(text)
     words = text.split()
     if any("." in word for word in words) and all(_ARXIV_CATEGORY.match(word) for word in words):
         return words

@@ -26,9 +26,9 @@ def looks_like(name: str, head: bytes) -> int:
     if text is None:
         return 0
     lines = [line for line in re.split(r"\r\n|\r|\n", text) if line.strip()][:_LINES_LOOKED_AT]
-    if not lines:
-        return 0
     named = name.endswith((".jsonl", ".ndjson", ".jsonlines", ".jl"))
+    if not lines:
+        return 50 if named else 0
     records = [record for record in map(_object_in, lines) if record is not None]
     if len(records) * 2 >= len(lines):
         return 95 if any(has_text_field(record) for record in records) else 50 if named or len(records) > 1 else 10

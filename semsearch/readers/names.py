@@ -11,6 +11,7 @@ _QUOTED: Final = re.compile(r"'((?:[^'\\]|\\.)*)'|\"((?:[^\"\\]|\\.)*)\"")
 _AND: Final = re.compile(r"\s+(?:and|&)\s+", re.IGNORECASE)
 _TRAILING_NUMBER: Final = re.compile(r"\s*\(\d+\)\s*$")
 _INITIALS: Final = re.compile(r"^(?:[^\W\d_]\.?[\s-]*){1,4}$")
+"""One to four letters; told from a short name such as `Bo` by their being capitals."""
 _ET_AL: Final = re.compile(r",?\s*\bet\.?\s+al\.?\s*$", re.IGNORECASE)
 _FULL_NAME_KEYS: Final = ("name", "display_name", "displayName", "fullname", "full_name", "fullName", "literal",
                           "value", "raw_author_name", "text")
@@ -85,7 +86,7 @@ def _split_commas(text: str) -> list[str]:
     if pieces[-1].casefold() in _SUFFIXES:
         pieces[-2:] = [f"{pieces[-2]}, {pieces[-1]}"]
     second = pieces[1::2]
-    if len(pieces) % 2 == 0 and all(_INITIALS.match(piece) for piece in second):
+    if len(pieces) % 2 == 0 and all(_INITIALS.match(piece) and piece.isupper() for piece in second):
         return [f"{family}, {initials}" for family, initials in zip(pieces[0::2], second, strict=True)]
     if len(pieces) > 2 or all(" " in piece for piece in pieces):
         return pieces

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from types import TracebackType
 from typing import BinaryIO, Final
 
-from semsearch.errors import InputError, SourceNotFound
+from semsearch.errors import InputError, SourceNotFound, UnknownFormat
 from semsearch.readers.base import Format, Reading, ReadItem, Rejected
 from semsearch.readers.compression import SourceStream
 from semsearch.readers.formats import find_format
@@ -23,8 +23,8 @@ class SourceReader:
     """The records of one file, to be iterated once.
 
     `format` and `size_bytes` (on disk, None for standard input) are known at once; `bytes_read` grows while reading;
-    `sha256`, `encoding` and `detail` are settled when the iteration has ended. Raises UnknownFormat where the content is in
-    no format that is read, SourceNotFound or InputError where the file cannot be opened.
+    `sha256`, `encoding` and `detail` are settled when the iteration has ended. Raises UnknownFormat where the content
+    is in no format that is read, SourceNotFound or InputError where the file cannot be opened.
     """
 
     def __init__(self, source: SourceFile, from_format: str | None = None) -> None:
@@ -33,12 +33,22 @@ class SourceReader:
         try:
             self.size_bytes = _size_of(self._file) if source.path != STDIN else None
             self._stream = SourceStream(self._file, source.name)
-            self.format: Format = find_format(source.name, self._stream.head(HEAD_BYTES), from_format)
+            self.format = self._find_format(from_format)
         except BaseException:
             self.close()
             raise
         self._reading: Reading | None = None
         self._started = False
+
+    def _find_format(self, from_format: str | None) -> Format:
+        head = self._stream.head(HEAD_BYTES)
+        try:
+            return find_format(self.source.name, head, from_format)
+        except UnknownFormat:
+            if self._stream.damaged:
+                raise InputError(f"{self.source.name} is compressed, and the compressed data is cut or damaged.",
+                                 "Fetch or make the file again.") from None
+            raise
 
     def __iter__(self) -> Iterator[ReadItem]:
         if self._started:

@@ -204,7 +204,7 @@ def looks_like(name: str, head: bytes) -> int:
     named = name.endswith(_SUFFIXES)
     lines, delimiters = _first_lines(head)
     if not lines:
-        return 0
+        return 50 if named else 0
     header = _header_of(lines[0], delimiters)
     has_text, known, width = header.score
     short = all(len(cell) <= _HEADER_CELL_CHARACTERS for cell in header.cells)

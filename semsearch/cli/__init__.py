@@ -1,0 +1,5 @@
+"""The command line: one module per command, loaded when it is called."""
+
+from semsearch.cli.app import main
+
+__all__ = ["main"]

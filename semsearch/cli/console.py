@@ -1,0 +1,61 @@
+"""What a command says to people: notes and progress on standard error, how things look on standard output."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, TextIO
+
+import click
+
+from semsearch.writers.display import printable
+
+if TYPE_CHECKING:
+    from semsearch.progress import Progress
+    from semsearch.writers.table import Look
+
+PIPED_WIDTH: Final = 100
+_WIDEST: Final = 120
+_NARROWEST: Final = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Console:
+    """How talkative a command is; `quiet` silences everything but errors."""
+
+    quiet: bool = False
+    verbose: bool = False
+
+    def note(self, message: str) -> None:
+        """Say one line, unless quiet."""
+        if not self.quiet:
+            click.echo(printable(message), err=True)
+
+    def detail(self, message: str) -> None:
+        """Say one line that only `--verbose` shows."""
+        if self.verbose:
+            click.echo(printable(message), err=True)
+
+    def progress(self) -> Progress:
+        """Return who shows progress: bars on a terminal, a line now and then elsewhere, nothing when quiet."""
+        from semsearch.cli.progress import Bars, Lines
+        from semsearch.progress import Silent
+
+        if self.quiet or not sys.stderr.isatty():
+            os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")  # or a download would draw into a log
+        if self.quiet:
+            return Silent()
+        return Bars() if sys.stderr.isatty() else Lines(sys.stderr)
+
+
+def look_of(stream: TextIO) -> Look:
+    """Return how lists look on a stream: its terminal's width, and colour where that is wanted."""
+    from semsearch.writers.table import Look
+
+    if not stream.isatty():
+        return Look(PIPED_WIDTH)
+    columns = min(max(shutil.get_terminal_size((PIPED_WIDTH, 24)).columns, _NARROWEST), _WIDEST)
+    plain = bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
+    return Look(columns, colour=not plain)

@@ -1,0 +1,1 @@
+"""Papers and hits to text, one module per family of formats."""

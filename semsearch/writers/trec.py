@@ -1,0 +1,20 @@
+"""TREC run files: `qid Q0 id rank score tag`, as trec_eval and its descendants read them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Final, TextIO
+
+from semsearch.ranking import Hit
+
+RUN_TAG: Final = "semsearch"
+_WHITE_SPACE: Final = re.compile(r"\s+")
+
+
+def write_hits(hits: Iterable[Hit], stream: TextIO, query_id: str = "1") -> None:
+    """Write the hits of one question; white space inside an id, which the format cannot hold, becomes `_`."""
+    question = _WHITE_SPACE.sub("_", query_id.strip())
+    for hit in hits:
+        paper = _WHITE_SPACE.sub("_", hit.paper.id.strip())
+        stream.write(f"{question} Q0 {paper} {hit.rank} {hit.score:.6f} {RUN_TAG}\n")
