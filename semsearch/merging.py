@@ -98,7 +98,11 @@ def merge(papers: Sequence[Paper]) -> Paper:
     titled = next((p for p in ranked if p.title and not p.title_stands_in), None)
     chosen["title_stands_in"] = titled is None and bool(chosen["title"])
     if titled is not None:
-        chosen["title"] = titled.title
+        chosen.update(title=titled.title, raw_title=titled.raw_title)
+    described = next((p for p in ranked if p.abstract), ranked[0])
+    chosen.update(raw_abstract=described.raw_abstract, markup=described.markup or (titled or described).markup)
+    if titled is not None and titled.markup != chosen["markup"]:
+        chosen["raw_title"] = ""  # one markup for both: the clean title stands in both
     dated = next((p for p in ranked if p.date), None)
     if dated is not None and dated.year:
         chosen["year"] = dated.year

@@ -31,6 +31,8 @@ class Paper:
     values mean two different papers (`id:jsonl`, `id:csv`, `id:bibtex:<file>`).
     `title_stands_in` is true where the source has no titles and the first sentence of the abstract is shown instead:
     such a title is neither embedded nor used to merge.
+    `raw_title` and `raw_abstract` hold what the source wrote where cleaning changed it, `""` elsewhere; `markup` says what
+    they are written in: `latex` or `html`.
     """
 
     id: str
@@ -46,6 +48,9 @@ class Paper:
     language: str = ""
     identifiers: tuple[tuple[str, str], ...] = ()
     title_stands_in: bool = False
+    raw_title: str = ""
+    raw_abstract: str = ""
+    markup: str = ""
 
     @property
     def text(self) -> str:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -14,10 +15,20 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 DEFAULT_INDEX: Final = "papers"
 DEFAULT_HOME: Final = "indexes"
+PAPER_FORMATS: Final = ("table", "jsonl", "csv", "bibtex", "ris", "csl-json", "ids")
+HIT_FORMATS: Final = (*PAPER_FORMATS, "trec")
+_FORMAT_OF_SUFFIX: Final = {".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".bib": "bibtex", ".ris": "ris",
+                            ".json": "csl-json", ".trec": "trec", ".run": "trec"}
 _NO_NAME: Final = re.compile(r'[/\\:*?"<>|\x00-\x1f]')
 _DEVICE: Final = re.compile(r"^(auto|cpu|cuda(:\d+)?|mps)$")
 
-pass_app = click.make_pass_decorator(object)
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """Where papers go, None for standard output, and in which format, None where the user did not say."""
+
+    format: str | None
+    path: Path | None
 
 
 class IndexName(click.ParamType):
@@ -32,6 +43,21 @@ class IndexName(click.ParamType):
             self.fail(f"{text!r} is not the name of an index. Give a plain name, as in -i my-papers; --home DIR says where "
                       "indexes are.", param, ctx)
         return text
+
+
+class OutputFile(click.ParamType):
+    """A file that can be written: found out before the work and not after it."""
+
+    name = "FILE"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
+        """Return the path where its folder is there."""
+        path = Path(value).expanduser()
+        if path.is_dir():
+            self.fail(f"{str(path)!r} is a folder. Give the name of a file.", param, ctx)
+        if not path.parent.is_dir():
+            self.fail(f"There is no folder {str(path.parent)!r}. Make it first, or give another.", param, ctx)
+        return path
 
 
 class Device(click.ParamType):
@@ -110,3 +136,24 @@ def top_k_option(function: F) -> F:
     """Add `-k/--top-k`, alias `-n/--limit`, passed as `top_k`."""
     return click.option("-k", "--top-k", "-n", "--limit", "top_k", type=click.IntRange(min=1), default=10, metavar="N",
                         show_default=True, help="How many papers.")(function)
+
+
+def output_options(formats: Sequence[str]) -> Callable[[F], F]:
+    """Add `--format`, `--json` and `-o/--output`, passed together as `output`."""
+    def decorate(function: F) -> F:
+        @functools.wraps(function)
+        def with_output(*arguments: Any, format_: str | None, as_jsonl: bool, output_file: Path | None,
+                        **options: Any) -> Any:
+            if as_jsonl and format_ not in (None, "jsonl"):
+                raise click.UsageError(f"--json is --format jsonl; --format {format_} says otherwise.")
+            by_name = _FORMAT_OF_SUFFIX.get(output_file.suffix.lower()) if output_file else None
+            chosen = "jsonl" if as_jsonl else format_ or (by_name if by_name in formats else None)
+            return function(*arguments, output=Output(chosen, output_file), **options)
+
+        form = click.option("--format", "format_", type=click.Choice(formats, case_sensitive=False),
+                            help="How papers are written.  [default: by the name of -o FILE, else table]")
+        as_json = click.option("--json", "as_jsonl", is_flag=True, help="The same as --format jsonl.")
+        file = click.option("-o", "--output", "output_file", type=OutputFile(), help="Write to a file, all of it or nothing.")
+        return form(as_json(file(with_output)))  # type: ignore[return-value]
+
+    return decorate

@@ -21,7 +21,7 @@ from semsearch.paper import Paper, comparable
 
 APPLICATION_ID: Final = 0x53454D53
 PAPER_COLUMNS: Final = ("id", "title", "abstract", "authors", "year", "date", "venue", "categories", "url", "doi",
-                        "language", "identifiers", "title_stands_in")
+                        "language", "identifiers", "title_stands_in", "raw_title", "raw_abstract", "markup")
 SCHEMA: Final = f"""
 PRAGMA application_id = {APPLICATION_ID};
 PRAGMA user_version = {manifests.FORMAT};
@@ -29,6 +29,7 @@ CREATE TABLE papers (
     row INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, title TEXT NOT NULL, abstract TEXT NOT NULL, authors TEXT NOT NULL,
     year INTEGER, date TEXT NOT NULL, venue TEXT NOT NULL, categories TEXT NOT NULL, url TEXT NOT NULL,
     doi TEXT NOT NULL, language TEXT NOT NULL, identifiers TEXT NOT NULL, title_stands_in INTEGER NOT NULL,
+    raw_title TEXT NOT NULL, raw_abstract TEXT NOT NULL, markup TEXT NOT NULL,
     text_key BLOB NOT NULL, former_ids TEXT NOT NULL DEFAULT '[]');
 -- Look-up keys of each paper: its ids and identifiers, folded.
 CREATE TABLE aliases (key TEXT NOT NULL, row INTEGER NOT NULL, PRIMARY KEY (key, row)) WITHOUT ROWID;
@@ -277,11 +278,13 @@ def damage_named(path: Path) -> Iterator[None]:
 
 def paper_from_columns(values: Sequence[Any], path: Path) -> Paper:
     """Return the paper that a row's columns, in the order of `PAPER_COLUMNS`, spell."""
-    (paper_id, title, abstract, authors, year, date, venue, categories, url, doi, language, identifiers, stands_in) = values
+    (paper_id, title, abstract, authors, year, date, venue, categories, url, doi, language, identifiers, stands_in,
+     *raw) = values
     try:
         return Paper(paper_id, title, abstract, tuple(json.loads(authors)), year, date, venue,
                      tuple(json.loads(categories)), url, doi, language,
-                     tuple((kind, value) for kind, value in json.loads(identifiers)), bool(stands_in))
+                     tuple((kind, value) for kind, value in json.loads(identifiers)), bool(stands_in),
+                     *raw)
     except (ValueError, TypeError) as error:
         raise manifests.damaged(path, f"holds an unreadable paper ({paper_id!r})") from error
 
@@ -290,7 +293,7 @@ def paper_to_columns(paper: Paper) -> tuple[Any, ...]:
     """Return the columns of a paper in the order of `PAPER_COLUMNS`."""
     return (paper.id, paper.title, paper.abstract, _json(paper.authors), paper.year, paper.date, paper.venue,
             _json(paper.categories), paper.url, paper.doi, paper.language, _json(paper.identifiers),
-            int(paper.title_stands_in))
+            int(paper.title_stands_in), paper.raw_title, paper.raw_abstract, paper.markup)
 
 
 def read_text_keys(connection: sqlite3.Connection, path: Path) -> NDArray[Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import BinaryIO, Final
+from typing import BinaryIO, Final, Protocol
 
 from semsearch.paper import Paper
 
@@ -53,6 +53,18 @@ class Reading(Iterator[ReadItem]):
         return next(self._items)
 
 
+class RecordCounter(Protocol):
+    """Counts the records of a file from its bytes alone, knowing nothing of the parser that reads them."""
+
+    def feed(self, block: bytes) -> None:
+        """Take the next bytes of the file, decompressed; UTF-16 comes as UTF-8, a byte order mark is taken off."""
+        ...
+
+    def total(self) -> int:
+        """Return the number of records in all that was fed; called once, at the end."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Format:
     """One file format: how it is recognised, how it is read, how its records are counted without the parser.
@@ -63,6 +75,8 @@ class Format:
     `read(stream, name)` gets the decompressed bytes and yields one item per record, in the order of the file; it
     never raises for what stands in the file and never loads the whole file where the format can be streamed.
     `version` is raised whenever `read` would give other papers for the same bytes.
+    `counter()` gives a counter of records (`semsearch.readers.counting`): what it counts and `read` did not give is
+    reported as rejected, so that no parser can drop a record without a word.
     `check(name, head)`, where there is one, raises UnknownFormat if the beginning shows that no record can come of it.
     """
 
@@ -72,3 +86,4 @@ class Format:
     read: Callable[[BinaryIO, str], Iterator[ReadItem]]
     version: int = 1
     check: Callable[[str, bytes], None] | None = None
+    counter: Callable[[], RecordCounter] | None = None

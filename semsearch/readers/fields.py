@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import Final
 
 from semsearch.identifiers import (
@@ -75,6 +76,7 @@ class WrongType(ValueError):
         self.value = value
 
 
+@lru_cache(maxsize=4096)
 def field_name(text: str) -> str:
     """Return the name of a field without case, spaces and punctuation: `Paper_ID` and `paperId` are one."""
     return _NOT_NAME.sub("", text).casefold()

@@ -55,7 +55,7 @@ def heading_of(line: str, opens_list: bool = False) -> Heading | None:
         return None
     bare = _MARKUP.sub("", text).strip()
     words = bare.split()
-    if len(words) > _MOST_WORDS:
+    if not words or len(words) > _MOST_WORDS:
         return None
     year = _year_in(bare)
     list_word = bool(_LIST_WORD.search(bare))

@@ -30,6 +30,7 @@ _SAMPLE_CHARACTERS: Final = 512 * 1024
 _LONG_LINE: Final = 400
 """A line this long that ends a sentence is an abstract; a sentence or a wrapped line is shorter."""
 _WRAPPED_LINE: Final = 200
+_RULE: Final = re.compile(r"^\s*([-=*_#~+])(?:\s*\1){2,}\s*$")
 _LABEL: Final = re.compile(r"^>?[A-Za-z0-9_+/-]{1,40}$")
 """A line of its own above an abstract: a citation key, or an accession number as in FASTA files."""
 _TELLING_RATIO: Final = 3
@@ -57,7 +58,7 @@ def read(stream: BinaryIO, name: str) -> Iterator[ReadItem]:
                 break
         by_line = is_one_abstract_a_line([line.text for line in sample])
         everything = chain(sample, iterator)
-        blocks = ([line] for line in everything if line.text.strip()) if by_line else _blocks(everything, lines)
+        blocks = ([line] for line in everything if line.problem or not _is_blank(line.text)) if by_line else _blocks(everything, lines)
         headings: list[str] = []
         yield from _items(blocks, headings)
         reading.encoding = lines.encoding
@@ -73,13 +74,18 @@ def _detail(layout: str, headings: Sequence[str]) -> str:
     return f"{layout}; heading: {headings[0]}{more}"
 
 
+def _is_blank(text: str) -> bool:
+    """Tell whether a line only separates: white space, or a rule such as `-----`."""
+    return not text.strip() or bool(_RULE.match(text))
+
+
 def is_one_abstract_a_line(lines: Sequence[str]) -> bool:
     """Tell from the beginning of a list whether every line is an abstract of its own.
 
     With blank lines in it, only if most lines that have a neighbour are as long as abstracts and end a sentence. With
-    none, unless the lines are evidently one text wrapped.
+    none, unless the lines are evidently one text wrapped, or the labelled fields of one paper.
     """
-    texts = [line.strip() for line in lines]
+    texts = ["" if _is_blank(line) else line.strip() for line in lines]
     while texts and (not texts[0] or heading_of(texts[0])):
         texts.pop(0)
     while texts and not texts[-1]:
@@ -87,7 +93,7 @@ def is_one_abstract_a_line(lines: Sequence[str]) -> bool:
     if len(texts) < 2:
         return False
     if "" not in texts:
-        return not _is_wrapped(texts)
+        return not _is_wrapped(texts) and labelled_paper(texts) is None
     in_company = [text for before, text, after in zip(["", *texts], texts, [*texts[1:], ""], strict=False)
                   if text and (before or after)]
     whole = [text for text in in_company if ends_sentence(text)]
@@ -95,11 +101,14 @@ def is_one_abstract_a_line(lines: Sequence[str]) -> bool:
 
 
 def _is_wrapped(lines: Sequence[str]) -> bool:
+    """Tell whether lines are those of one text: many go on in lower case, or, in a script without, all but one are full."""
     longest = max(map(len, lines))
     if longest > _WRAPPED_LINE:
         return False
     if sum(line[0].islower() for line in lines[1:]) >= 0.3 * (len(lines) - 1):
         return True
+    if any(line[0].isupper() or not line[0].isalpha() for line in lines):
+        return False
     full = sum(len(line) >= 0.75 * longest for line in lines[:-1])
     return full >= 0.8 * (len(lines) - 1) and sum(map(ends_sentence, lines[:-1])) < 0.5 * (len(lines) - 1)
 
@@ -108,7 +117,7 @@ def _blocks(lines: Iterator[Line], source: TextLines) -> Iterator[list[Line]]:
     """Yield the lines of each paragraph; one that compressed data broke off in is not given."""
     block: list[Line] = []
     for line in lines:
-        if line.text.strip() or line.problem:
+        if line.problem or not _is_blank(line.text):
             block.append(line)
         elif block:
             yield block

@@ -24,6 +24,7 @@ _SUFFIXES: Final = (".csv", ".tsv", ".tab")
 _KNOWN_NAMES: Final = frozenset(name for names in ALIASES.values() for name in names)
 _MISSING: Final = frozenset({"na", "n/a", "nan", "null", "none", "#n/a"})
 _HEADER_CELL_CHARACTERS: Final = 80
+_NAME_WORDS: Final = 4
 
 _ROW_LINES: Final = 1000
 """No cell of a real export has more lines; a quotation mark still open after them was never meant to open."""
@@ -169,12 +170,14 @@ class _Header:
     def names(self) -> tuple[str, ...]:
         """The column names in comparable form.
 
-        Beside a title, a column that only speaks of an abstract (`Abstract (English)`) is one if there is no other.
+        Beside a title, a column that only speaks of an abstract (`Abstract (English)`) is one if there is no other. What
+        holds a delimiter is no name.
         """
-        names = [field_name(cell) for cell in self.cells]
+        names = ["" if any(mark in cell for mark in _DELIMITERS) else field_name(cell) for cell in self.cells]
         if not any(n in ALIASES["abstract"] for n in names) and any(n in ALIASES["title"] for n in names):
             for place, cell in enumerate(self.cells):
-                if "abstract" in re.split(r"\W+", cell.casefold()) and names[place] not in _KNOWN_NAMES:
+                words = re.split(r"\W+", cell.casefold())
+                if "abstract" in words and len(words) <= _NAME_WORDS and names[place] not in _KNOWN_NAMES:
                     names[place] = "abstract"
                     break
         return tuple(names)
@@ -211,7 +214,7 @@ def looks_like(name: str, head: bytes) -> int:
     if has_text and short and width > 1:
         same_width = all(line.count(header.delimiter) >= width - 1 for line in lines[1:3])
         if known > 1:
-            return 90 if named or same_width or known > 3 else 40
+            return 90 if named or same_width or known > 3 else 30
         return 85 if named else 60 if same_width and len(lines) > 1 and "." not in lines[0] else 10
     return 80 if named and has_text and short else 50 if named else 0
 

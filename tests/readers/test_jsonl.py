@@ -272,4 +272,5 @@ def test_every_paper_of_the_anthology_keeps_what_it_says(shared_data: Path) -> N
         assert paper.id == record["id"]
         assert (paper.year, list(paper.authors), paper.venue) == (record["year"], record["authors"], record["venue"])
         assert paper.title.split() == record["title"].split()
-        assert paper.doi == (record["doi"] or "").lower()
+        doi = record["doi"] or ""
+        assert paper.doi == (f"1{doi}" if doi.startswith("0.26615/") else doi.lower())  # six lack their 1; the URL has it

@@ -19,7 +19,7 @@ from semsearch.readers import Located, Rejected, SourceFile, SourceReader, expan
 from semsearch.readers.compression import SourceStream
 from semsearch.readers.source_reader import DAMAGED
 
-LINES = "".join(f'{{"id": {n}, "title": "Paper {n} on {n * 7919 % 1000}"}}\n' for n in range(20_000)).encode()
+LINES = "".join(f'{{"id": {n}, "title": "Paper {n} on {n * 7919 % 1000}"}}\n' for n in range(4000)).encode()
 
 
 def zstd(data: bytes) -> bytes:
@@ -117,7 +117,7 @@ def test_hash_and_size_are_those_of_the_file(tmp_path: Path) -> None:
     path = tmp_path / "papers.jsonl.gz"
     path.write_bytes(gzip.compress(LINES))
     reader, papers, rejected = read_all(path)
-    assert (len(papers), rejected) == (20_000, [])
+    assert (len(papers), rejected) == (4000, [])
     assert reader.sha256 == hashlib.sha256(path.read_bytes()).hexdigest() == read_file_sha256(path)
     assert reader.bytes_read == reader.size_bytes == path.stat().st_size
 
@@ -158,9 +158,9 @@ def test_compression_is_found_by_content(tmp_path: Path, kind: str) -> None:
     path = tmp_path / "papers.jsonl"
     path.write_bytes(COMPRESSORS[kind](LINES))
     _, papers, rejected = read_all(path)
-    assert (len(papers), rejected) == (20_000, [])
-    assert papers[-1].paper.title == f"Paper 19999 on {19999 * 7919 % 1000}"
-    assert papers[-1].line == 20_000
+    assert (len(papers), rejected) == (4000, [])
+    assert papers[-1].paper.title == f"Paper 3999 on {3999 * 7919 % 1000}"
+    assert papers[-1].line == 4000
 
 
 @pytest.mark.parametrize("kind", COMPRESSORS)
@@ -182,7 +182,7 @@ def test_a_cut_stream_gives_what_came_before_and_one_reject(tmp_path: Path, kind
     assert [item.paper.id for item in papers] == [str(n) for n in range(len(papers))]
     assert [(item.reason, item.line) for item in rejected] == [(DAMAGED, len(papers) + 1)]
     if kind in ("gzip", "xz", "zstd") and keep > 0.3:
-        assert len(papers) > 20_000 * keep * 0.5
+        assert len(papers) > 4000 * keep * 0.5
     assert reader.sha256 == hashlib.sha256(path.read_bytes()).hexdigest()
 
 
@@ -194,22 +194,21 @@ def test_a_damaged_stream_gives_one_reject_for_the_damage(tmp_path: Path, kind: 
     path.write_bytes(data)
     try:
         reader, _, rejected = read_all(path)
-    except InputError as error:
-        # bzip2 checks a block of 900 kB at its end only: what it gave before that may be anything
-        assert kind == "bzip2" and "the compressed data is cut or damaged" in error.message
+    except UnknownFormat:
+        assert kind == "bzip2"  # it checks a block of 900 kB at its end only: what it gave before may be anything
         return
     assert [item.reason for item in rejected].count(DAMAGED) == 1
     assert reader.sha256 == hashlib.sha256(data).hexdigest()
 
 
 def test_a_paragraph_cut_in_two_is_no_paper(tmp_path: Path) -> None:
-    text = "".join(f"We study the problem number {n} in depth.\nWe find {n * 7919 % 1000}.\n\n" for n in range(5000)).encode()
+    text = "".join(f"We study the problem number {n} in depth.\nWe find {n * 7919 % 1000}.\n\n" for n in range(3000)).encode()
     path = tmp_path / "list.txt.gz"
     whole = gzip.compress(text)
     path.write_bytes(whole[:len(whole) // 2])
     _, papers, rejected = read_all(path)
     assert [item.reason for item in rejected] == [DAMAGED]
-    assert len(papers) > 1000
+    assert len(papers) > 500
     n = len(papers) - 1
     assert papers[-1].paper.abstract == f"We study the problem number {n} in depth. We find {n * 7919 % 1000}."
 

@@ -1,0 +1,125 @@
+"""What a build did, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from semsearch.cli.progress import duration
+from semsearch.index.paper_table import SourceCounts
+from semsearch.summary import BuildSummary
+from semsearch.writers.display import printable
+
+_FILES_SHOWN: Final = 20
+_USUAL_ENCODINGS: Final = ("", "ascii", "utf-8")
+
+
+def write_report(summary: BuildSummary, *, dry_run: bool = False, every_file: bool = False) -> None:
+    """Write the report of a build to standard output."""
+    from semsearch.cli.output import open_output
+
+    with open_output(None) as stream:
+        for line in report_lines(summary, dry_run=dry_run, every_file=every_file):
+            stream.write(printable(line) + "\n")
+
+
+def report_lines(summary: BuildSummary, *, dry_run: bool = False, every_file: bool = False) -> Iterator[str]:
+    """Yield the lines of a report: files, then papers, then what a user should know, then what to do next."""
+    if dry_run:
+        yield "Dry run: nothing was written. A build would do this:"
+    yield from _file_lines(summary, every_file)
+    yield _papers_line(summary)
+    yield from _encoding_lines(summary, dry_run)
+    yield from _findings(summary)
+    yield from _reject_lines(summary, dry_run)
+    yield _next_line(summary, dry_run)
+
+
+def changes_of(summary: BuildSummary) -> str:
+    """Return what became of the papers, as `3 added, 175 unchanged`."""
+    counts = [(summary.added, "added"), (summary.updated, "updated"), (summary.unchanged, "unchanged"),
+              (summary.removed, "removed")]
+    return ", ".join(f"{count:,} {word}" for count, word in counts if count) or "none"
+
+
+def count_of(count: int, noun: str) -> str:
+    """Return a number with its noun, in the plural where it is not one."""
+    return f"{count:,} {noun}" + ("" if count == 1 else "s")
+
+
+def _file_lines(summary: BuildSummary, every_file: bool) -> Iterator[str]:
+    files = summary.files
+    few = every_file or len(files) <= _FILES_SHOWN
+    for file in files if few else [f for f in files if f.rejected]:
+        yield f"{file.name}: {_sum(file.records, file.papers, file.merged, file.rejected)} ({_manner(file)})"
+    if len(files) > 1:
+        papers = sum(file.papers for file in files)
+        yield f"{len(files):,} files: {_sum(summary.records, papers, summary.merged, summary.rejected)}"
+    for name, reason in summary.refused_files.items():
+        yield f"{name}: not read. {reason}"
+
+
+def _sum(records: int, papers: int, merged: int, rejected: int) -> str:
+    parts = [count_of(papers, "paper")]
+    parts += [f"{merged:,} merged"] if merged else []
+    parts += [f"{rejected:,} rejected"] if rejected else []
+    return f"{count_of(records, 'record')} = {' + '.join(parts)}"
+
+
+def _manner(file: SourceCounts) -> str:
+    encoding = "" if file.encoding in _USUAL_ENCODINGS else file.encoding
+    return ", ".join(part for part in (file.format, file.detail, encoding) if part)
+
+
+def _papers_line(summary: BuildSummary) -> str:
+    generation = f", generation {summary.generation}" if summary.generation is not None else ""
+    return f"Index {summary.index}{generation}: {count_of(summary.papers, 'paper')} ({changes_of(summary)})"
+
+
+def _encoding_lines(summary: BuildSummary, dry_run: bool) -> Iterator[str]:
+    if dry_run:
+        yield f"To be encoded: {count_of(summary.encoded, 'text')}"
+    elif not summary.published:
+        yield "Nothing has changed since the last build."
+    else:
+        reused = f", {summary.reused:,} reused" if summary.reused else ""
+        yield f"Encoded {count_of(summary.encoded, 'text')}{reused}, in {duration(summary.seconds)}"
+    if summary.recall_at_10 is not None:
+        yield f"Search by {summary.factory} finds {summary.recall_at_10:.1%} of the ten nearest papers."
+
+
+def _findings(summary: BuildSummary) -> Iterator[str]:
+    if summary.renamed:
+        yield f"{count_of(summary.renamed, 'paper')} came under an id that another work has, and got a suffix."
+    if summary.deleted:
+        yield f"{count_of(summary.deleted, 'record')} of papers that you deleted stayed out; --restore brings them back."
+    if summary.without_abstract:
+        yield f"{count_of(summary.without_abstract, 'paper')} without an abstract: found by title alone."
+    if summary.coverage < 1:
+        yield f"{summary.coverage:.0%} of the papers have a vector; the others cannot be found by meaning yet."
+    if summary.truncated and summary.max_tokens:
+        where = ", ".join(f"{name} {count:,}" for name, count in list(summary.truncated_in.items())[:_FILES_SHOWN])
+        verb = ("abstract is", "was") if summary.papers == 1 else ("abstracts are", "were")
+        yield (f"{summary.truncated:,} of {summary.papers:,} {verb[0]} longer than {summary.max_tokens} tokens and {verb[1]} "
+               f"cut there (longest {summary.longest_tokens:,}): {where}")
+        yield ("  To read more of them, as far as the model can: "
+               f"semsearch reindex {summary.index} --max-tokens {summary.longest_tokens}")
+
+
+def _reject_lines(summary: BuildSummary, dry_run: bool) -> Iterator[str]:
+    if not summary.rejected:
+        return
+    yield f"Rejected {count_of(summary.rejected, 'record')}:"
+    for reason, count in sorted(summary.reject_reasons.items(), key=lambda pair: (-pair[1], pair[0])):
+        yield f"  {count:,} x {reason}"
+    if summary.rejects_file:
+        yield f"  Each with file and line: {summary.rejects_file}"
+    elif dry_run:
+        yield "  --rejects FILE writes them with file and line."
+
+
+def _next_line(summary: BuildSummary, dry_run: bool) -> str:
+    if dry_run:
+        return "Leave --dry-run out to build it."
+    name = "" if summary.index == "papers" else f"-i {summary.index} "
+    return f'Ask: semsearch query {name}"..."'

@@ -1,0 +1,102 @@
+"""Counting records without parsing them."""
+
+from __future__ import annotations
+
+import codecs
+import io
+import re
+from collections.abc import Callable
+from typing import BinaryIO, Final
+
+from semsearch.readers.base import RecordCounter
+
+_OVERLAP_BYTES: Final = 256
+"""Longest match that may be cut by the border of two blocks."""
+_BLOCK_BYTES: Final = 1 << 16
+
+
+class PatternCounter:
+    """Counts the matches of a pattern; one shorter than 256 bytes is found across blocks too."""
+
+    def __init__(self, pattern: bytes, flags: int = 0) -> None:
+        self._pattern = re.compile(pattern, flags)
+        self._tail = b""
+        self._total = 0
+
+    def feed(self, block: bytes) -> None:
+        """Count the matches that are surely whole, and keep the end for the next block."""
+        text = self._tail + block
+        safe = max(0, len(text) - _OVERLAP_BYTES)
+        end = 0
+        for match in self._pattern.finditer(text):
+            if match.end() > safe:
+                break
+            end = match.end()
+            self._total += 1
+        self._tail = text[max(end, safe - _OVERLAP_BYTES):] if end < safe else text[end:]
+
+    def total(self) -> int:
+        """Return the number of matches."""
+        return self._total + sum(1 for _ in self._pattern.finditer(self._tail))
+
+
+class LineCounter:
+    r"""Counts the lines that a predicate holds for; lines end with `\n`, `\r\n` or `\r`."""
+
+    def __init__(self, counts: Callable[[bytes], bool]) -> None:
+        self._counts = counts
+        self._rest = b""
+        self._total = 0
+
+    def feed(self, block: bytes) -> None:
+        """Count the whole lines so far."""
+        lines = (self._rest + block).splitlines(keepends=True)
+        # The last line may go on, and a carriage return at the end may be half of a line end.
+        self._rest = lines.pop() if lines else b""
+        self._total += sum(1 for line in lines if self._counts(line))
+
+    def total(self) -> int:
+        """Return the number of lines."""
+        return self._total + (1 if self._rest and self._counts(self._rest) else 0)
+
+
+class CountedStream(io.RawIOBase):
+    """A binary stream that shows all that is read from it to a counter.
+
+    UTF-16 is recoded to UTF-8 for the counter, and a byte order mark is taken off.
+    """
+
+    def __init__(self, stream: BinaryIO, counter: RecordCounter) -> None:
+        self._stream, self._counter = stream, counter
+        self._decoder: codecs.IncrementalDecoder | None = None
+        self._begun = False
+
+    def readable(self) -> bool:
+        """Return True: it is read from."""
+        return True
+
+    def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]
+        """Fill `buffer` from the stream."""
+        block = self._stream.read(len(buffer))
+        self._show(block)
+        buffer[:len(block)] = block
+        return len(block)
+
+    def drain(self) -> None:
+        """Read what the parser left, so that it is counted too."""
+        while block := self._stream.read(_BLOCK_BYTES):
+            self._show(block)
+
+    def _show(self, block: bytes) -> None:
+        if not self._begun and block:
+            self._begun = True
+            if block.startswith(codecs.BOM_UTF8):
+                block = block[3:]
+            elif block.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+                self._decoder = codecs.getincrementaldecoder("utf-16")("replace")
+            elif b"\0" in block[:4]:
+                little = block[1:2] == b"\0"
+                self._decoder = codecs.getincrementaldecoder("utf-16-le" if little else "utf-16-be")("replace")
+        if self._decoder is not None:
+            block = self._decoder.decode(block).encode("utf-8", "replace")
+        self._counter.feed(block)
