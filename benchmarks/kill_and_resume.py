@@ -2,9 +2,9 @@
 
     python benchmarks/kill_and_resume.py --source papers.jsonl.gz --home /tmp/killed
 
-First an index of the first 300 papers is built. Then the build of all of them is killed `--kills` times. After each kill
-the generation before must answer three questions with the same hits and the same scores. In the end the encodings are
-counted at the encoder itself: the baseline is one encoding per distinct text.
+First an index of the first 300 papers is built. Then the build of all of them is killed `--kills` times. After each
+kill the generation before must answer three questions with the same hits and the same scores. In the end the encodings
+are counted at the encoder itself: the baseline is one encoding per distinct text.
 """
 
 from __future__ import annotations
@@ -24,15 +24,16 @@ from pathlib import Path
 
 from record import append_result
 
-from semsearch import Encoder, EncoderIdentity, EncoderRequest, Searcher, build, verify
+from semsearch import Encoder, EncoderRequest, Searcher, build_index, verify
 from semsearch.build import LocalModels
 from semsearch.encoding import EncodedTexts, Vectors
 from semsearch.readers import SourceReader
 from semsearch.readers.base import Located
 from semsearch.readers.sources import expand_sources
-from semsearch.writers.jsonl import paper_to_json
+from semsearch.writers.jsonl import write_papers
 
-QUESTIONS = ("sentiment analysis of news", "translating between languages with little data", "what makes a word hard to read?")
+QUESTIONS = ("sentiment analysis of news", "translating between languages with little data",
+             "what makes a word hard to read?")
 BASE_PAPERS = 300
 
 
@@ -44,12 +45,14 @@ class CountingEncoder:
         self.identity, self.device = encoder.identity, encoder.device
 
     def encode_documents(self, texts: Sequence[str]) -> EncodedTexts:
+        """Encode, then count."""
         encoded = self.encoder.encode_documents(texts)
         with open(self.file, "a", encoding="ascii") as out:
             out.write(f"{len(texts)}\n")
         return encoded
 
     def encode_queries(self, texts: Sequence[str]) -> Vectors:
+        """Encode questions, which are not counted."""
         return self.encoder.encode_queries(texts)
 
 
@@ -60,10 +63,8 @@ class CountingModels(LocalModels):
         self.file = file
 
     def load(self, request: EncoderRequest) -> Encoder:
+        """Load a local model."""
         return CountingEncoder(super().load(request), self.file)
-
-    def identify(self, request: EncoderRequest) -> EncoderIdentity:
-        return super().identify(request)
 
 
 def main() -> None:
@@ -78,7 +79,7 @@ def main() -> None:
     home = arguments.home or Path(tempfile.mkdtemp(prefix="semsearch-"))
     counts = home / "encoded.txt"
     if arguments.work:
-        build([arguments.source, home / "base.jsonl"], home / "killed", provider=CountingModels(counts))
+        build_index([arguments.source, home / "base.jsonl"], home / "killed", provider=CountingModels(counts))
         return
     shutil.rmtree(home, ignore_errors=True)
     home.mkdir(parents=True)
@@ -87,11 +88,13 @@ def main() -> None:
 
 def measure(source: Path, home: Path, counts: Path, kills: int, seed: int) -> None:
     """Build, kill, resume, compare, record."""
-    papers = [item.paper for file in expand_sources([source]) for item in SourceReader(file) if isinstance(item, Located)]
+    items = SourceReader(expand_sources([source])[0])
+    papers = [item.paper for item in items if isinstance(item, Located)]
     base = home / "base.jsonl"
-    base.write_text("".join(paper_to_json(p) + "\n" for p in papers[:BASE_PAPERS]), encoding="utf-8")
+    with open(base, "w", encoding="utf-8") as file:
+        write_papers(papers[:BASE_PAPERS], file)
     begun = time.monotonic()
-    build([base], home / "killed", provider=CountingModels(counts))
+    build_index([base], home / "killed", provider=CountingModels(counts))
     seconds_each = (time.monotonic() - begun) / BASE_PAPERS
     expected = answers(home / "killed")
     texts = {p.text_key for p in papers} - {p.text_key for p in papers[:BASE_PAPERS]}
@@ -118,9 +121,10 @@ def measure(source: Path, home: Path, counts: Path, kills: int, seed: int) -> No
     with Searcher(home / "killed") as searcher:
         held = searcher.reader.manifest.papers
     append_result("kill_and_resume", seed, {
-        "source": source.name, "papers": len(papers), "papers_in_index": held, "kills": len(delays) - finished_early,
-        "kill_after_seconds": delays, "wrong_answers_after_a_kill": wrong, "distinct_texts_to_encode": len(texts),
-        "encodings_finished": encoded, "ratio": round(encoded / len(texts), 4), "problems_found_by_verify": report.problems})
+        "source": source.name, "papers": len(papers), "papers_in_index": held,
+        "kills": len(delays) - finished_early, "kill_after_seconds": delays, "wrong_answers_after_a_kill": wrong, "distinct_texts_to_encode": len(texts),
+        "encodings_finished": encoded, "ratio": round(encoded / len(texts), 4),
+        "problems_found_by_verify": report.problems})
 
 
 def start(source: Path, home: Path) -> subprocess.Popen[bytes]:

@@ -1,13 +1,14 @@
 """Find papers by meaning.
 
-    from semsearch import Searcher, build
+    from semsearch import Searcher, build_index
 
-    build(["papers.jsonl"], "indexes/papers")
+    build_index(["papers.jsonl"], "indexes/papers")
     with Searcher("indexes/papers") as searcher:
         for hit in searcher.query("how do birds navigate?", k=5).hits:
             print(hit.rank, hit.score, hit.paper.title)
 
-Names are imported when they are first used, so that `import semsearch` costs nothing.
+Names are imported when they are first used, so that `import semsearch` costs nothing. No public name is that of a module:
+importing the module would put it in the name's place.
 """
 
 from __future__ import annotations
@@ -15,14 +16,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from semsearch.build import BuildOptions, build
+    from semsearch.build import BuildOptions, build_index
     from semsearch.encoding import EncodedTexts, Encoder, EncoderIdentity, EncoderRequest
     from semsearch.errors import SemsearchError
     from semsearch.index.reader import IndexReader
     from semsearch.maintenance import delete, describe, export_vectors, remove_index, restore, verify
     from semsearch.paper import Paper
     from semsearch.ranking import Hit
-    from semsearch.reindex import ReindexOptions, reindex
+    from semsearch.reindex import ReindexOptions, reindex_index
     from semsearch.search import Answer, Searcher
     from semsearch.summary import BuildSummary
 
@@ -30,15 +31,15 @@ _HOME = {
     "Answer": "search", "BuildOptions": "build", "BuildSummary": "summary", "EncodedTexts": "encoding",
     "Encoder": "encoding", "EncoderIdentity": "encoding", "EncoderRequest": "encoding", "Hit": "ranking",
     "IndexReader": "index.reader", "Paper": "paper", "ReindexOptions": "reindex", "Searcher": "search",
-    "SemsearchError": "errors", "build": "build", "delete": "maintenance", "describe": "maintenance",
-    "export_vectors": "maintenance", "reindex": "reindex", "remove_index": "maintenance", "restore": "maintenance",
+    "SemsearchError": "errors", "build_index": "build", "delete": "maintenance", "describe": "maintenance",
+    "export_vectors": "maintenance", "reindex_index": "reindex", "remove_index": "maintenance", "restore": "maintenance",
     "verify": "maintenance",
 }
 
 __all__ = [
     "Answer", "BuildOptions", "BuildSummary", "EncodedTexts", "Encoder", "EncoderIdentity", "EncoderRequest", "Hit",
-    "IndexReader", "Paper", "ReindexOptions", "Searcher", "SemsearchError", "build", "delete", "describe",
-    "export_vectors", "reindex", "remove_index", "restore", "verify",
+    "IndexReader", "Paper", "ReindexOptions", "Searcher", "SemsearchError", "build_index", "delete", "describe",
+    "export_vectors", "reindex_index", "remove_index", "restore", "verify",
 ]
 
 

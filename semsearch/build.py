@@ -10,12 +10,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from semsearch.encoding import DEFAULT_MODEL, EncoderIdentity, EncoderRequest
-from semsearch.errors import IndexDamaged, IndexNotFound, UsageError
+from semsearch.errors import IndexDamaged, IndexNotFound, IndexStoreError, UsageError
 from semsearch.index import generations
 from semsearch.index.durable import write_atomically
 from semsearch.index.keyed_vectors import KeyedVectors
 from semsearch.index.locks import build_lock
-from semsearch.index.manifest import PAPERS
+from semsearch.index.manifest import PAPERS, Manifest
 from semsearch.index.paper_table import PaperTable
 from semsearch.index.reader import IndexReader
 from semsearch.index.staged_papers import Changes, StagedPapers
@@ -68,7 +68,7 @@ class BuildOptions:
         return self.model is not None or self.revision is not None or self.max_tokens is not None
 
 
-def build(sources: Sequence[str | Path], index_folder: Path, options: BuildOptions | None = None, *,
+def build_index(sources: Sequence[str | Path], index_folder: Path | str, options: BuildOptions | None = None, *,
           provider: EncoderProvider | None = None, progress: Progress | None = None) -> BuildSummary:
     """Bring an index up to date with its sources and return what was done.
 
@@ -193,7 +193,8 @@ class _Run:
         """Return the request for the encoder and its identity; an existing index keeps its own unless told otherwise."""
         options = self.options
         if base is None or options.names_model:
-            current = base.manifest.encoder if base else None
+            before = self._manifest_before(base)
+            current = before.encoder if before else None
             keeps_name = current is not None and options.model is None
             model = current.model if current and keeps_name else options.model or DEFAULT_MODEL
             revision = options.revision or (current.revision if current and keeps_name else None)
@@ -254,7 +255,17 @@ class _Run:
     def _factory(self, base: IndexReader | None) -> str:
         if self.options.factory is not None:
             return self.options.factory
-        return str(base.manifest.notes.get("factory_asked", AUTO_FACTORY)) if base else AUTO_FACTORY
+        before = self._manifest_before(base)
+        return str(before.notes.get("factory_asked", AUTO_FACTORY)) if before else AUTO_FACTORY
+
+    def _manifest_before(self, base: IndexReader | None) -> Manifest | None:
+        """Return what the current generation is made of; a rebuild keeps its model and factory where it can tell."""
+        if base is not None or not self.options.rebuild:
+            return base.manifest if base else None
+        try:
+            return generations.read_manifest(self.folder)
+        except IndexStoreError:
+            return None
 
     def _unchanged_summary(self, base: IndexReader, intake: Intake) -> BuildSummary:
         published = Published(base.manifest, base.vectors.rows, base.vectors.token_counts)
@@ -285,3 +296,6 @@ def vectorise_and_publish(folder: Path, staging: Path, staged: StagedPapers, bas
     staged.close()
     published = publish_generation(folder, staging, base, keys, sources, identity, factory, deletions, progress)
     return published, len(rows)
+
+
+build = build_index

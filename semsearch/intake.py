@@ -57,7 +57,7 @@ def list_sources(named: Sequence[str | Path], from_format: str | None, remembere
     """
     if named:
         files = expand_sources(named)
-        keep = tuple(RememberedSource(str(Path(n).resolve()), from_format) for n in named if str(n) != STDIN)
+        keep = tuple(RememberedSource(str(Path(n).expanduser().resolve()), from_format) for n in named if str(n) != STDIN)
         return SourceList(keep, tuple((f, from_format) for f in files), ())
     if not remembered:
         raise UsageError("No source is named, and this index remembers none.",
@@ -79,11 +79,17 @@ def list_sources(named: Sequence[str | Path], from_format: str | None, remembere
 def find_nothing_new(sources: SourceList, base: IndexReader, prune: bool) -> Intake | None:
     """Return the intake of a run in which no file changed, None where there is something to read or to prune."""
     known = base.papers.source_signatures()
-    if not all(_is_unchanged(file, from_format, known) for file, from_format in sources.files):
+    intake = Intake()
+    for file, from_format in sources.files:
+        if _is_unchanged(file, from_format, known):
+            intake.unchanged.add(file.path)
+        elif (refusal := _refusal(file, from_format)) is not None:
+            intake.refused[file.name] = refusal
+        else:
+            return None
+    if prune and (_vanished(sources, known) or base.papers.outdated_sources() & intake.unchanged):
         return None
-    if prune and _vanished(sources, known):
-        return None
-    return Intake(unchanged={file.path for file, _ in sources.files})
+    return intake
 
 
 def read_sources(sources: SourceList, staged: StagedPapers, *, strict: bool, progress: Progress) -> Intake:
@@ -170,7 +176,9 @@ def prune_unseen(sources: SourceList, staged: StagedPapers, intake: Intake, *, c
     """
     numbers = staged.source_numbers()
     vanished = _vanished(sources, numbers)
-    affected = [numbers[path] for path in {*intake.complete, *vanished}]
+    for path in vanished:
+        staged.empty_source(numbers[path])
+    affected = [numbers[path] for path in {*intake.paths, *vanished}]
     before = staged.papers
     doomed = staged.unseen_papers(affected)
     if doomed > _PRUNE_LIMIT_FRACTION * before and not confirmed:
@@ -187,6 +195,17 @@ def _vanished(sources: SourceList, known: Collection[str]) -> list[str]:
     folders = [Path(s.path) for s in sources.named if s.path not in sources.gone and Path(s.path).is_dir()]
     return [path for path in known if path not in present and path != STDIN
             and any(folder in Path(path).parents for folder in folders)]
+
+
+def _refusal(file: SourceFile, from_format: str | None) -> str | None:
+    """Return why a file found in a folder is of no format that is read, None where it is to be read."""
+    if not file.in_folder:
+        return None
+    try:
+        SourceReader(file, from_format).close()
+    except UnknownFormat as error:
+        return error.message
+    return None
 
 
 def _is_unchanged(file: SourceFile, from_format: str | None, known: Mapping[str, tuple[str, str]]) -> bool:

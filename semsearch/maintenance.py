@@ -72,7 +72,7 @@ class IndexInfo:
         return asdict(self)
 
 
-def delete(index_folder: Path, names: Sequence[str]) -> list[tuple[str, str]]:
+def delete(index_folder: Path | str, names: Sequence[str]) -> list[tuple[str, str]]:
     """Hide papers from every reader that opens the index from now on, and return (id, title) of each.
 
     Never waits for a build; the rows go with the next generation, and later builds do not bring the papers back.
@@ -80,6 +80,7 @@ def delete(index_folder: Path, names: Sequence[str]) -> list[tuple[str, str]]:
     Raises:
         PaperNotFound, AmbiguousPaper: a name fits no paper, or several; then nothing is deleted.
     """
+    index_folder = Path(index_folder)
     with IndexReader(index_folder) as reader:
         rows = list(dict.fromkeys(reader.papers.find(name, reader.hidden) for name in names))
         papers = reader.papers.get(rows)
@@ -90,7 +91,7 @@ def delete(index_folder: Path, names: Sequence[str]) -> list[tuple[str, str]]:
     return [(p.id, p.title) for p in papers]
 
 
-def restore(index_folder: Path, names: Sequence[str]) -> list[tuple[str, str, bool]]:
+def restore(index_folder: Path | str, names: Sequence[str]) -> list[tuple[str, str, bool]]:
     """Take deletions back and return (id, title, whether it is found again at once) of each.
 
     A paper whose row has gone already comes back with the next `build` or `reindex`.
@@ -98,6 +99,7 @@ def restore(index_folder: Path, names: Sequence[str]) -> list[tuple[str, str, bo
     Raises:
         PaperNotFound: a name is of no deleted paper; then nothing changes.
     """
+    index_folder = Path(index_folder)
     with IndexReader(index_folder) as reader:
         chosen = [_deleted_as(name, reader.state) for name in names]
         present = {p.id for p in reader.papers.get(sorted(reader.hidden))}
@@ -107,12 +109,13 @@ def restore(index_folder: Path, names: Sequence[str]) -> list[tuple[str, str, bo
     return [(d.id, d.title, d.id in present) for d in dict.fromkeys(chosen)]
 
 
-def verify(index_folder: Path) -> VerifyReport:
+def verify(index_folder: Path | str) -> VerifyReport:
     """Check every checksum and every count of an index.
 
     Raises:
         IndexNotFound: there is nothing to check.
     """
+    index_folder = Path(index_folder)
     pointer = None
     problems: list[str] = []
     notes: list[str] = []
@@ -146,12 +149,13 @@ def verify(index_folder: Path) -> VerifyReport:
                         tuple(problems + log_problems), tuple(notes + log_notes))
 
 
-def describe(index_folder: Path) -> IndexInfo:
+def describe(index_folder: Path | str) -> IndexInfo:
     """Return what an index is.
 
     Raises:
         IndexNotFound, IndexDamaged, IndexFormatUnsupported: it cannot be read.
     """
+    index_folder = Path(index_folder)
     with IndexReader(index_folder) as reader:
         manifest, encoder = reader.manifest, reader.manifest.encoder
         logs = inspect_logs(index_folder, {encoder.fingerprint: encoder.dimension})
@@ -169,7 +173,7 @@ def describe(index_folder: Path) -> IndexInfo:
             remembered=tuple(s.path for s in reader.state.sources))
 
 
-def export_vectors(index_folder: Path, file: Path) -> list[str]:
+def export_vectors(index_folder: Path | str, file: Path | str) -> list[str]:
     """Write the vectors of all papers that can be found and have one to an npy file, and return their ids in its order.
 
     The file holds `(n, d)` float32 unit rows.
@@ -177,6 +181,7 @@ def export_vectors(index_folder: Path, file: Path) -> list[str]:
     Raises:
         DiskFull: there is no room.
     """
+    index_folder, file = Path(index_folder), Path(file)
     with IndexReader(index_folder) as reader:
         rows = reader.vectors.rows
         kept = np.flatnonzero(~np.isin(rows, np.fromiter(reader.hidden, np.int64, len(reader.hidden))))
@@ -188,7 +193,7 @@ def export_vectors(index_folder: Path, file: Path) -> list[str]:
         return [p.id for p in reader.papers.get(rows[kept].tolist())]
 
 
-def remove_index(index_folder: Path) -> None:
+def remove_index(index_folder: Path | str) -> None:
     """Remove an index and all that belongs to it.
 
     Raises:
@@ -196,6 +201,7 @@ def remove_index(index_folder: Path) -> None:
         UsageError: the folder is no index.
         IndexBusy: a build is writing to it.
     """
+    index_folder = Path(index_folder)
     if not index_folder.is_dir():
         raise generations.not_found(index_folder)
     if index_folder.name not in generations.index_names(index_folder.parent):

@@ -33,7 +33,7 @@ class ReindexOptions:
     trust_remote_code: bool = False
 
 
-def reindex(index_folder: Path, options: ReindexOptions | None = None, *, provider: EncoderProvider | None = None,
+def reindex_index(index_folder: Path | str, options: ReindexOptions | None = None, *, provider: EncoderProvider | None = None,
             progress: Progress | None = None) -> BuildSummary:
     """Publish the next generation of an index without its source files, and return what was done.
 
@@ -66,7 +66,7 @@ def reindex(index_folder: Path, options: ReindexOptions | None = None, *, provid
         remove_other_fingerprints(folder, identity.fingerprint)
         with IndexReader(folder) as reader:
             summary = summarise(reader, Intake(), staged.changes, published, encoded, begun)
-    generations.prune(folder)
+        generations.prune(folder)
     return summary
 
 
@@ -84,3 +84,5 @@ def _encoder_wanted(base: IndexReader, options: ReindexOptions, provider: Encode
         return request, kept
     return request, provider.identify(request)
 
+
+reindex = reindex_index

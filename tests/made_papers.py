@@ -12,7 +12,7 @@ from typing import Any
 
 from fakes import FakeProvider
 
-from semsearch.build import BuildOptions, build
+from semsearch.build import BuildOptions, build_index
 from semsearch.index.reader import IndexReader
 from semsearch.paper import Paper
 from semsearch.search import Searcher
@@ -47,7 +47,7 @@ def text_of(item: Mapping[str, Any]) -> str:
 
 def run_build(sources: Iterable[Path | str], index: Path, provider: FakeProvider | None = None, **options: Any
               ) -> BuildSummary:
-    summary = build(list(sources), index, BuildOptions(**options), provider=provider or FakeProvider())
+    summary = build_index(list(sources), index, BuildOptions(**options), provider=provider or FakeProvider())
     assert_counts_add_up(summary)
     return summary
 

@@ -170,6 +170,7 @@ def test_every_module_imports_and_offers_what_it_exports(module):
 def test_the_package_lists_its_public_names():
     assert sorted(set(semsearch.__all__)) == sorted(semsearch.__all__)
     assert set(semsearch.__all__) <= set(dir(semsearch))
+    assert not {f"semsearch.{name}" for name in semsearch.__all__} & set(MODULES)
 
 
 @pytest.mark.skipif(not (ROOT / ".git").exists(), reason="no checkout: git cannot say what belongs to the project")

@@ -232,6 +232,24 @@ def test_a_cache_that_lacks_files_is_no_model(tiny: Path, home: Path, lost: str)
         resolve_model(NAME, allow_download=False)
 
 
+def test_a_cache_of_someone_else_is_passed_over(
+        tiny: Path, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    put_in_hub_cache(tiny, home, NAME)
+    put_in_hub_cache(tiny, tmp_path / "mine", NAME)
+    real = Path.is_dir
+
+    def refuse(self: Path) -> bool:
+        if self.is_relative_to(home):
+            raise PermissionError(13, "Permission denied", str(self))
+        return real(self)
+
+    monkeypatch.setattr(Path, "is_dir", refuse)
+    with pytest.raises(ModelNotFound, match="may not be read"):
+        resolve_model(NAME, allow_download=False)
+    monkeypatch.setenv("SENTENCE_TRANSFORMERS_HOME", str(tmp_path / "mine"))
+    assert resolve_model(NAME).folder.is_relative_to(tmp_path / "mine")
+
+
 def test_a_damaged_reference_is_no_reference(tiny: Path, home: Path) -> None:
     put_in_hub_cache(tiny, home, NAME)
     (home / "models--someone--tiny" / "refs" / "main").write_bytes(b"../../\xff")

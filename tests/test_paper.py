@@ -66,13 +66,16 @@ def test_comparable_drops_case_diacritics_and_punctuation() -> None:
     assert comparable("Über-Graphs: A Straße!") == "uber graphs a strasse"
 
 
-@pytest.mark.parametrize(("text", "sentence"), [
-    ("We study graphs. They are large.", "We study graphs."),
-    ("Is it so? Yes.", "Is it so?"),
-    ("No end", "No end"),
-    ("It has 3.5 parts and goes on. Then it ends.", "It has 3.5 parts and goes on."),
-    ("这是第一句。这是第二句。", "这是第一句。"),
-])
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("We study graphs. They are large.", "We study graphs."),
+        ("Is it so? Yes.", "Is it so?"),
+        ("No end", "No end"),
+        ("It has 3.5 parts and goes on. Then it ends.", "It has 3.5 parts and goes on."),
+        ("这是第一句。这是第二句。", "这是第一句。"),
+    ],
+)
 def test_first_sentence(text: str, sentence: str) -> None:
     assert first_sentence(text) == sentence
 
@@ -103,9 +106,20 @@ def test_content_id_does_not_see_case_and_punctuation() -> None:
     assert len(one) == 12
 
 
-@pytest.mark.parametrize(("text", "date"), [
-    ("2020", "2020"), ("2020-05", "2020-05"), (" 2020-05-31 ", "2020-05-31"), ("2020-02-29", "2020-02-29"),
-    ("2021-02-29", ""), ("2020-13", ""), ("0000", ""), ("May 2020", ""), ("", ""), ("2020-5-1", ""),
-])
+@pytest.mark.parametrize(
+    ("text", "date"),
+    [
+        ("2020", "2020"),
+        ("2020-05", "2020-05"),
+        (" 2020-05-31 ", "2020-05-31"),
+        ("2020-02-29", "2020-02-29"),
+        ("2021-02-29", ""),
+        ("2020-13", ""),
+        ("0000", ""),
+        ("May 2020", ""),
+        ("", ""),
+        ("2020-5-1", ""),
+    ],
+)
 def test_normalise_date(text: str, date: str) -> None:
     assert normalise_date(text) == date

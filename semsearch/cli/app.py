@@ -6,7 +6,7 @@ import importlib
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -15,10 +15,10 @@ import click
 from semsearch.errors import SemsearchError
 
 if TYPE_CHECKING:
-    from semsearch.build import EncoderProvider
+    from semsearch.provider import EncoderProvider
 
-COMMANDS: Final = ("build", "query", "related", "show", "list", "info", "export", "reindex", "delete", "verify", "remove",
-                   "doctor")
+COMMANDS: Final = ("build", "query", "related", "show", "list", "info", "export", "reindex", "delete", "verify",
+                   "remove", "doctor")
 """In the order of `--help`: asking first, then what is rarer. Each is a module of this package with a `command`."""
 
 INTERRUPTED: Final = 130
@@ -57,18 +57,6 @@ class Commands(click.Group):
         command: click.Command = importlib.import_module(f"semsearch.cli.{cmd_name}").command
         return command
 
-    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the command of a command line; a misspelt one is answered with the nearest name."""
-        try:
-            return super().resolve_command(ctx, args)
-        except click.UsageError as error:
-            from difflib import get_close_matches
-
-            near = get_close_matches(args[0], COMMANDS, 1)
-            if near and near[0] not in error.format_message():
-                error.message += f" Did you mean {near[0]!r}?"
-            raise
-
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command and turn what it raises into a message and an exit status."""
         if os.environ.get("NO_COLOR"):
@@ -76,13 +64,26 @@ class Commands(click.Group):
         ctx.ensure_object(App)
         with _errors_told(ctx):
             result = super().invoke(ctx)
-            sys.stdout.flush()
+            sys.stdout.flush()  # here a reader who has gone is noticed, and not when the interpreter ends
             return result
+
+
+def _print_version(ctx: click.Context, param: click.Parameter, asked: bool) -> None:
+    if asked:
+        from importlib.metadata import PackageNotFoundError, version
+
+        try:
+            number = version("semsearch")
+        except PackageNotFoundError:
+            number = "(not installed as a package)"
+        click.echo(f"semsearch {number}")
+        ctx.exit()
 
 
 @click.command(cls=Commands, epilog=_EPILOG, context_settings={
     "help_option_names": ["-h", "--help"], "auto_envvar_prefix": "SEMSEARCH", "max_content_width": 100})
-@click.version_option(package_name="semsearch", prog_name="semsearch")
+@click.option("--version", is_flag=True, is_eager=True, expose_value=False, callback=_print_version,
+              help="Show the version and exit.")
 def main() -> None:
     """Find scientific papers by meaning, on your own machine.
 
@@ -95,7 +96,7 @@ def _errors_told(ctx: click.Context) -> Iterator[None]:
     try:
         yield
     except SemsearchError as error:
-        _tell(error.message, error.way_out)
+        tell_error(error.message, error.way_out)
         ctx.exit(error.exit_code)
     except KeyboardInterrupt:
         kept = " What was encoded so far is kept; run the same command again to go on."
@@ -107,11 +108,12 @@ def _errors_told(ctx: click.Context) -> Iterator[None]:
     except (PermissionError, IsADirectoryError, NotADirectoryError, FileNotFoundError) as error:
         if error.filename is None:
             raise
-        _tell(f"{error.filename}: {error.strerror}.", "Check the path and its permissions.")
+        tell_error(f"{error.filename}: {error.strerror}.", "Check the path and its permissions.")
         ctx.exit(1)
 
 
-def _tell(message: str, way_out: str) -> None:
+def tell_error(message: str, way_out: str) -> None:
+    """Print an error and the way out of it on standard error."""
     from semsearch.writers.display import printable
 
     lines = [printable(line) if line.strip() else "" for line in f"{message}\n{way_out}".strip().splitlines()]
@@ -120,7 +122,5 @@ def _tell(message: str, way_out: str) -> None:
 
 def _forget_stdout() -> None:
     """Send what is still buffered for a reader who has gone to nowhere, so that the interpreter ends quietly."""
-    try:
+    with suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    except (OSError, ValueError):
-        pass

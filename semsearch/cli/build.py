@@ -9,7 +9,7 @@ import click
 from semsearch.cli.app import App
 from semsearch.cli.console import Console
 from semsearch.cli.options import (
-    OutputFile,
+    output_file,
     console_options,
     device_options,
     index_option,
@@ -30,7 +30,8 @@ Examples:
 """)
 @click.argument("sources", nargs=-1, metavar="SOURCE...")
 @index_option
-@click.option("--from", "from_format", metavar="FORMAT", help="What the files are, where looking into them is not enough.")
+@click.option("--from", "from_format", metavar="FORMAT",
+              help="What the files are, where looking into them is not enough.")
 @click.option("--sample", is_flag=True, help="Read the sample that comes with the package: 178 well-known papers.")
 @model_options
 @click.option("--prune", is_flag=True, help="Remove papers that the sources named no longer hold.")
@@ -38,7 +39,8 @@ Examples:
 @click.option("--restore", is_flag=True, help="Bring back the papers that you deleted.")
 @click.option("--rebuild", is_flag=True, help="Begin anew from the sources, as where the index is damaged.")
 @click.option("--strict", is_flag=True, help="Stop at the first record that cannot be used.")
-@click.option("--rejects", "rejects_file", type=OutputFile(), help="Write rejected records here too, as JSON Lines.")
+@click.option("--rejects", "rejects_file", type=output_file, metavar="FILE",
+              help="Write rejected records here too, as JSON Lines.")
 @click.option("--dry-run", is_flag=True, help="Read and report; write nothing.")
 @device_options
 @json_option
@@ -46,8 +48,8 @@ Examples:
 @click.pass_context
 def command(ctx: click.Context, sources: tuple[str, ...], folder: Path, from_format: str | None, sample: bool,
             model: str | None, model_revision: str | None, max_tokens: int | None, factory: str | None, prune: bool,
-            yes: bool, restore: bool, rebuild: bool, strict: bool, rejects_file: Path | None, dry_run: bool, device: str,
-            trust_remote_code: bool, as_json: bool, console: Console) -> None:
+            yes: bool, restore: bool, rebuild: bool, strict: bool, rejects_file: Path | None, dry_run: bool,
+            device: str, trust_remote_code: bool, as_json: bool, console: Console) -> None:
     """Read files and folders into an index, encoding only what is new.
 
     SOURCE is a file, a folder or `-` for standard input, in any format that is read; it is found by looking. Without a

@@ -92,7 +92,7 @@ def _findings(summary: BuildSummary) -> Iterator[str]:
     if summary.renamed:
         yield f"{count_of(summary.renamed, 'paper')} came under an id that another work has, and got a suffix."
     if summary.deleted:
-        yield f"{count_of(summary.deleted, 'record')} of papers that you deleted stayed out; --restore brings them back."
+        yield f"{count_of(summary.deleted, 'record')} of deleted papers stayed out; --restore brings them back."
     if summary.without_abstract:
         yield f"{count_of(summary.without_abstract, 'paper')} without an abstract: found by title alone."
     if summary.coverage < 1:
@@ -100,8 +100,8 @@ def _findings(summary: BuildSummary) -> Iterator[str]:
     if summary.truncated and summary.max_tokens:
         where = ", ".join(f"{name} {count:,}" for name, count in list(summary.truncated_in.items())[:_FILES_SHOWN])
         verb = ("abstract is", "was") if summary.papers == 1 else ("abstracts are", "were")
-        yield (f"{summary.truncated:,} of {summary.papers:,} {verb[0]} longer than {summary.max_tokens} tokens and {verb[1]} "
-               f"cut there (longest {summary.longest_tokens:,}): {where}")
+        yield (f"{summary.truncated:,} of {summary.papers:,} {verb[0]} longer than {summary.max_tokens} tokens and "
+               f"{verb[1]} cut there (longest {summary.longest_tokens:,}): {where}")
         yield ("  To read more of them, as far as the model can: "
                f"semsearch reindex {summary.index} --max-tokens {summary.longest_tokens}")
 

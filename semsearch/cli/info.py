@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from semsearch.cli.options import IndexName, console_options, index_option, json_option
+from semsearch.cli.options import index_name, console_options, index_option, json_option
 
 if TYPE_CHECKING:
     from semsearch.cli.console import Console
@@ -21,14 +21,14 @@ Examples:
   semsearch info
   semsearch info demo --json
 """)
-@click.argument("name", required=False, type=IndexName())
+@click.argument("name", required=False, type=index_name)
 @json_option
 @index_option
 @console_options
 def command(name: str | None, as_json: bool, folder: Path, console: Console) -> None:
-    """Tell what an index holds and what made it: papers, sources, model, vectors, size.
+    """Tell what an index holds and what made it.
 
-    NAME is the index; so is -i NAME.
+    Papers, sources, model, vectors, size. NAME is the index; so is -i NAME.
     """
     from semsearch.cli.output import open_output, write_json
     from semsearch.maintenance import describe
@@ -57,7 +57,8 @@ def _fields(info: IndexInfo, *, everything: bool) -> list[tuple[str, str]]:
         ("", f"{info.without_abstract:,} without an abstract, found by their title" if info.without_abstract else ""),
         ("", f"{info.truncated:,} longer than {info.max_tokens} tokens, cut there" if info.truncated else ""),
         ("model", f"{info.model}" + (f", revision {info.revision}" if info.revision else "")),
-        ("", f"{info.dimension} dimensions, {info.max_tokens} tokens, {info.precision}, fingerprint {info.fingerprint[:12]}"),
+        ("", f"{info.dimension} dimensions, {info.max_tokens} tokens, {info.precision}"),
+        ("", f"fingerprint {info.fingerprint}"),
         ("vectors", f"{info.vectors:,} ({info.coverage:.0%} of the papers)"),
         ("", f"{info.waiting_vectors:,} more wait for the next build" if info.waiting_vectors else ""),
         ("search", _search(info)),
@@ -74,4 +75,5 @@ def _search(info: IndexInfo) -> str:
     if info.recall_at_10 is None:
         return f"exact ({info.factory})"
     parameters = ", ".join(f"{name}={value}" for name, value in info.search_parameters.items())
-    return f"{info.factory}" + (f" with {parameters}" if parameters else "") + f"; finds {info.recall_at_10:.1%} of the ten nearest"
+    with_parameters = f" with {parameters}" if parameters else ""
+    return f"{info.factory}{with_parameters}; finds {info.recall_at_10:.1%} of the ten nearest"

@@ -31,45 +31,29 @@ class Output:
     path: Path | None
 
 
-class IndexName(click.ParamType):
-    """The name of an index: one folder name, never a path."""
-
-    name = "NAME"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Return the name where it is one."""
-        text = str(value)
-        if not text or text.startswith(".") or _NO_NAME.search(text):
-            self.fail(f"{text!r} is not the name of an index. Give a plain name, as in -i my-papers; --home DIR says where "
-                      "indexes are.", param, ctx)
-        return text
+def index_name(text: str) -> str:
+    """Return the name of an index where it is one: one folder name, never a path."""
+    if not text or text.startswith(".") or _NO_NAME.search(text):
+        raise click.BadParameter(f"{text!r} is not the name of an index. Give a plain name, as in -i my-papers; --home DIR "
+                                 "says where indexes are.")
+    return text
 
 
-class OutputFile(click.ParamType):
-    """A file that can be written: found out before the work and not after it."""
-
-    name = "FILE"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
-        """Return the path where its folder is there."""
-        path = Path(value).expanduser()
-        if path.is_dir():
-            self.fail(f"{str(path)!r} is a folder. Give the name of a file.", param, ctx)
-        if not path.parent.is_dir():
-            self.fail(f"There is no folder {str(path.parent)!r}. Make it first, or give another.", param, ctx)
-        return path
+def output_file(text: str) -> Path:
+    """Return the path of a file that can be written: found out before the work and not after it."""
+    path = Path(text).expanduser()
+    if path.is_dir():
+        raise click.BadParameter(f"{text!r} is a folder. Give the name of a file.")
+    if not path.parent.is_dir():
+        raise click.BadParameter(f"There is no folder {str(path.parent)!r}. Make it first, or give another.")
+    return path
 
 
-class Device(click.ParamType):
-    """Where the model runs."""
-
-    name = "auto|cpu|cuda|mps"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Return the device where it is spelt as one."""
-        if not _DEVICE.match(str(value)):
-            self.fail(f"{value!r} is no device. Give auto, cpu, cuda, cuda:N or mps.", param, ctx)
-        return str(value)
+def device(text: str) -> str:
+    """Return the device where it is spelt as one."""
+    if not _DEVICE.match(text):
+        raise click.BadParameter(f"{text!r} is no device. Give auto, cpu, cuda, cuda:N or mps.")
+    return text
 
 
 def home_option(function: F) -> F:
@@ -85,7 +69,7 @@ def index_option(function: F) -> F:
     def with_folder(*arguments: Any, index: str, home: Path, **options: Any) -> Any:
         return function(*arguments, folder=home.expanduser() / index, **options)
 
-    named = click.option("-i", "--index", type=IndexName(), default=DEFAULT_INDEX, envvar="SEMSEARCH_INDEX",
+    named = click.option("-i", "--index", type=index_name, metavar="NAME", default=DEFAULT_INDEX, envvar="SEMSEARCH_INDEX",
                          show_envvar=True, show_default=True, help="The index.")
     return named(home_option(with_folder))  # type: ignore[return-value]
 
@@ -105,17 +89,18 @@ def console_options(function: F) -> F:
 
 def device_options(function: F) -> F:
     """Add `--device` and `--trust-remote-code`."""
-    device = click.option("--device", type=Device(), default="auto", show_default=True,
-                          help="Where the model runs; cuda:N for one of several GPUs.")
+    where = click.option("--device", type=device, default="auto", show_default=True, metavar="auto|cpu|cuda|mps",
+                         help="Where the model runs; cuda:N for one of several GPUs.")
     trust = click.option("--trust-remote-code", is_flag=True, help="Let a model run Python code that it brings along.")
-    return device(trust(function))
+    return where(trust(function))
 
 
 def model_options(function: F) -> F:
     """Add `-m/--model`, `--model-revision`, `--max-tokens` and `--factory`."""
     options = [
-        click.option("-m", "--model", metavar="NAME|FOLDER", help="The sentence encoder: its name on the Hugging Face Hub, or "
-                     "a folder that holds one. An index keeps its own.  [default: all-MiniLM-L6-v2]"),
+        click.option("-m", "--model", metavar="NAME|FOLDER",
+                     help="The sentence encoder: its name on the Hugging Face Hub, or a folder that holds one. An index "
+                     "keeps its own.  [default: all-MiniLM-L6-v2]"),
         click.option("--model-revision", metavar="REV", help="A branch, tag or commit of the model."),
         click.option("--max-tokens", type=click.IntRange(min=1), metavar="N",
                      help="Cut texts after N tokens.  [default: the model's own limit]"),
@@ -138,6 +123,19 @@ def top_k_option(function: F) -> F:
                         show_default=True, help="How many papers.")(function)
 
 
+def named_or_all(names: Sequence[str], every: bool, home: Path) -> list[str]:
+    """Return the indexes named, each once, or with `every` all that are in `home`.
+
+    Raises click.UsageError where neither or both were given.
+    """
+    from semsearch.index.generations import index_names
+
+    if bool(names) == every:
+        raise click.UsageError("Name indexes, or say --all, and not both." if names else
+                               "Which index? Name it, or say --all.")
+    return index_names(home.expanduser()) if every else list(dict.fromkeys(names))
+
+
 def output_options(formats: Sequence[str]) -> Callable[[F], F]:
     """Add `--format`, `--json` and `-o/--output`, passed together as `output`."""
     def decorate(function: F) -> F:
@@ -153,7 +151,8 @@ def output_options(formats: Sequence[str]) -> Callable[[F], F]:
         form = click.option("--format", "format_", type=click.Choice(formats, case_sensitive=False),
                             help="How papers are written.  [default: by the name of -o FILE, else table]")
         as_json = click.option("--json", "as_jsonl", is_flag=True, help="The same as --format jsonl.")
-        file = click.option("-o", "--output", "output_file", type=OutputFile(), help="Write to a file, all of it or nothing.")
+        file = click.option("-o", "--output", "output_file", type=output_file, metavar="FILE",
+                            help="Write to a file, all of it or nothing.")
         return form(as_json(file(with_output)))  # type: ignore[return-value]
 
     return decorate

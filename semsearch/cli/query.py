@@ -37,8 +37,8 @@ Examples:
   pbpaste | semsearch query -
 """)
 @click.argument("text", nargs=-1, metavar="TEXT...")
-@click.option("--batch", metavar="FILE|-", help="Many questions, one a line: text, id<TAB>text, or JSON objects with id and "
-              "text. Written as jsonl (with query_id), csv or trec.")
+@click.option("--batch", metavar="FILE|-",
+              help="Many questions, one a line: text, id<TAB>text, or JSON objects with id and text. Written as jsonl (with query_id), csv or trec.")
 @top_k_option
 @output_options(HIT_FORMATS)
 @index_option
@@ -49,7 +49,8 @@ def command(app: App, text: tuple[str, ...], batch: str | None, top_k: int, outp
             trust_remote_code: bool, console: Console) -> None:
     """Find the papers nearest in meaning to a question.
 
-    The words of TEXT are joined; `-` reads one question from standard input. Best papers first; a higher score is better.
+    The words of TEXT are joined; `-` reads one question from standard input. Best papers first; a higher score is
+    better.
     """
     if bool(text) == (batch is not None):
         raise click.UsageError("Give a question, or a file of questions with --batch, and not both." if text else

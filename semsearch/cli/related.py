@@ -28,7 +28,8 @@ Examples:
   semsearch query "speech" --format ids | semsearch related -
 """)
 @click.argument("names", nargs=-1, metavar="ID...")
-@click.option("--title", "titles", multiple=True, metavar="WORDS", help="A paper by words of its title. Can be repeated.")
+@click.option("--title", "titles", multiple=True, metavar="WORDS",
+              help="A paper by words of its title. Can be repeated.")
 @click.option("--text", "texts", multiple=True, metavar="FILE|-",
               help="An abstract that need not be in the index, from a file. Can be repeated.")
 @top_k_option
@@ -37,11 +38,11 @@ Examples:
 @device_options
 @console_options
 @click.pass_obj
-def command(app: App, names: tuple[str, ...], titles: tuple[str, ...], texts: tuple[str, ...], top_k: int, output: Output,
-            folder: Path, device: str, trust_remote_code: bool, console: Console) -> None:
-    """Find the papers nearest to others: to one, or to the middle of several.
+def command(app: App, names: tuple[str, ...], titles: tuple[str, ...], texts: tuple[str, ...], top_k: int,
+            output: Output, folder: Path, device: str, trust_remote_code: bool, console: Console) -> None:
+    """Find the papers nearest to those that you name.
 
-    ID is an id, a DOI, an arXiv or PubMed id with or without its URL, or the unique beginning of an id; `-` reads ids
+    Nearest to one, or to the middle of several. ID is an id, a DOI, an arXiv or PubMed id with or without its URL, or the unique beginning of an id; `-` reads ids
     from standard input. The papers that are named are never among the answers. By ids and titles alone, no model is
     loaded.
     """

@@ -28,8 +28,8 @@ Examples:
 def command(names: tuple[str, ...], output: Output, folder: Path, console: Console) -> None:
     """Show papers with all their fields.
 
-    ID is an id, a DOI, an arXiv or PubMed id with or without its URL, or the unique beginning of an id; `-` reads ids from
-    standard input.
+    ID is an id, a DOI, an arXiv or PubMed id with or without its URL, or the unique beginning of an id; `-` reads ids
+    from standard input.
     """
     from semsearch.cli.console import look_of
     from semsearch.cli.output import open_output, write_papers

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shutil
 import time
 from collections.abc import Callable, Iterator
@@ -20,6 +21,9 @@ from semsearch.index.manifest import MANIFEST, FileEntry, Manifest
 
 CURRENT: Final = "CURRENT"
 GENERATIONS: Final = "generations"
+_NOTHING_YET: Final = b"0\n"
+"""What `CURRENT` says while the first generation gets its name: without it a crash then would look like a lost file."""
+_POINTER: Final = re.compile(rb"([1-9]\d{0,17}) ([0-9a-f]{64})\n")
 _STAGING: Final = ".staging-"
 _PRUNED: Final = ".pruned-"
 _OPEN_ATTEMPTS: Final = 200
@@ -67,10 +71,30 @@ def read_pointer(index_folder: Path) -> Pointer | None:
         if _published(index_folder):
             raise manifests.damaged(path, "is missing") from None
         return None
-    words = content.decode("ascii", "replace").split()
-    if len(words) != 2 or not words[0].isdigit():
+    if content == _NOTHING_YET:
+        return None
+    found = _POINTER.fullmatch(content)
+    if not found:
         raise manifests.damaged(path, "does not name a generation")
-    return Pointer(int(words[0]), words[1])
+    return Pointer(int(found[1]), found[2].decode("ascii"))
+
+
+def read_manifest(index_folder: Path) -> Manifest:
+    """Return the manifest of the current generation, whatever state its other files are in.
+
+    Raises:
+        IndexNotFound: there is none.
+        IndexDamaged, IndexFormatUnsupported: it cannot be read.
+    """
+    pointer = read_pointer(index_folder)
+    if pointer is None:
+        raise not_found(index_folder)
+    path = index_folder / GENERATIONS / str(pointer.generation) / MANIFEST
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise _missing(index_folder, path) from error
+    return _checked(content, path, pointer)
 
 
 def open_current(index_folder: Path) -> Generation:
@@ -148,6 +172,8 @@ def publish(index_folder: Path, staged: Path, base: Generation | None,
         manifest = describe(number, entries)
         content = manifest.to_json()
         write_atomically(staged / MANIFEST, content)
+        if not (index_folder / CURRENT).exists():
+            write_atomically(index_folder / CURRENT, _NOTHING_YET)
         os.rename(staged, index_folder / GENERATIONS / str(number))
         sync_folder(index_folder / GENERATIONS)
         pointer_line = f"{number} {hashlib.sha256(content).hexdigest()}\n"
@@ -156,13 +182,16 @@ def publish(index_folder: Path, staged: Path, base: Generation | None,
 
 
 def prune(index_folder: Path) -> list[int]:
-    """Remove the generations that are neither current nor being read, and return their numbers."""
+    """Remove the generations before the current one that no one reads, and return their numbers.
+
+    Those after it stay: one may be getting published at this moment. What a crash left there goes with a later prune.
+    """
     pointer = read_pointer(index_folder)
     if pointer is None:
         return []
     removed = []
     for number in _published(index_folder):
-        if number != pointer.generation and _remove_unless_read(index_folder / GENERATIONS / str(number)):
+        if number < pointer.generation and _remove_unless_read(index_folder / GENERATIONS / str(number)):
             removed.append(number)
     return removed
 
@@ -191,20 +220,27 @@ def _open(index_folder: Path, pointer: Pointer) -> Generation | None:
     try:
         file = open(path, "rb")
     except OSError as error:
-        raise manifests.damaged(path, "is missing") from error
+        raise _missing(index_folder, path) from error
     try:
         if not lock_shared(file) or not path.exists():
             file.close()
             return None
-        content = file.read()
-        manifest = manifests.parse(content, path)
-        if hashlib.sha256(content).hexdigest() != pointer.manifest_sha256:
-            raise manifests.damaged(path, "is not the manifest that CURRENT names")
+        manifest = _checked(file.read(), path, pointer)
         manifests.check_files(folder, manifest)
     except BaseException:
         file.close()
         raise
     return Generation(folder, manifest, file)
+
+
+def _missing(index_folder: Path, path: Path) -> IndexDamaged:
+    return manifests.damaged(path, f"is missing, which {index_folder / CURRENT} names")
+
+
+def _checked(content: bytes, path: Path, pointer: Pointer) -> Manifest:
+    if hashlib.sha256(content).hexdigest() != pointer.manifest_sha256:
+        raise manifests.damaged(path, f"is not the manifest that {CURRENT} names")
+    return manifests.parse(content, path)
 
 
 def _entry(path: Path, base: Generation | None) -> FileEntry:

@@ -36,10 +36,11 @@ CREATE TABLE aliases (key TEXT NOT NULL, row INTEGER NOT NULL, PRIMARY KEY (key,
 CREATE INDEX aliases_row ON aliases (row);
 CREATE TABLE sources (
     source INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, name TEXT NOT NULL, signature TEXT NOT NULL,
-    format TEXT NOT NULL, encoding TEXT NOT NULL, detail TEXT NOT NULL, sha256 TEXT NOT NULL);
+    format TEXT NOT NULL, encoding TEXT NOT NULL, detail TEXT NOT NULL, sha256 TEXT NOT NULL, run INTEGER NOT NULL);
 -- Every source record. `own` is what it calls itself; `occurrence` tells apart those of one name in one source.
 -- `data` is NULL where the record is its whole paper, which is nearly always. `paper` is NULL for a deleted paper.
 -- `first` marks the one record of a paper that is counted as that paper; the others are counted as merged.
+-- A record whose `run` is not that of its source is no longer in it, and stays until it is pruned.
 CREATE TABLE records (
     record INTEGER PRIMARY KEY, source INTEGER NOT NULL, own TEXT NOT NULL, occurrence INTEGER NOT NULL,
     line INTEGER NOT NULL, content BLOB NOT NULL, data TEXT, paper INTEGER, first INTEGER NOT NULL DEFAULT 1,
@@ -208,6 +209,11 @@ class PaperTable:
         return {path: (signature, sha256) for path, signature, sha256 in self._all(
             "SELECT path, signature, sha256 FROM sources", [])}
 
+    def outdated_sources(self) -> set[str]:
+        """Return the paths of the sources of which records are kept that are no longer in them."""
+        return {path for (path,) in self._all("SELECT DISTINCT path FROM records JOIN sources USING (source) "
+                                              "WHERE records.run != sources.run", [])}
+
     def waiting_records(self) -> int:
         """Return how many records belong to no paper because theirs was deleted."""
         return int(self._one("SELECT COUNT(*) FROM records WHERE paper IS NULL"))
@@ -309,7 +315,8 @@ def read_source_counts(connection: sqlite3.Connection) -> list[SourceCounts]:
     """Return what came out of each source file, in the order in which they were first read."""
     rejected = dict(connection.execute("SELECT source, COUNT(*) FROM rejects GROUP BY source"))
     counted = {source: (total, papers) for source, total, papers in connection.execute(
-        "SELECT source, COUNT(*), SUM(first) FROM records GROUP BY source")}
+        "SELECT source, COUNT(*), SUM(first) FROM records JOIN sources USING (source) WHERE records.run = sources.run "
+        "GROUP BY source")}
     counts = []
     for source, name, path, form, encoding, detail in connection.execute(
             "SELECT source, name, path, format, encoding, detail FROM sources ORDER BY source"):

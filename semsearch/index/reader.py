@@ -22,16 +22,16 @@ class IndexReader:
     `hidden` holds the rows of papers that were deleted and whose rows have not gone yet.
     """
 
-    def __init__(self, index_folder: Path) -> None:
+    def __init__(self, index_folder: Path | str) -> None:
         """Open the current generation.
 
         Raises:
             IndexNotFound, IndexDamaged, IndexFormatUnsupported: there is nothing to read.
         """
-        self.folder = index_folder
-        self.generation = generations.open_current(index_folder)
+        self.folder = Path(index_folder)
+        self.generation = generations.open_current(self.folder)
         try:
-            self.state: State = read_state(index_folder)
+            self.state: State = read_state(self.folder)
             self.papers = PaperTable(self.generation.path(PAPERS), self.manifest.papers)
             self.hidden = frozenset(self.papers.rows_of_ids(self.state.deletions)) if self.state.deletions else frozenset()
         except BaseException:

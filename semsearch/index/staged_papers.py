@@ -89,6 +89,7 @@ class StagedPapers:
         self._run = 1 + (self._value("SELECT MAX(run) FROM records") or 0)
         self._next_row = 1 + self._value("SELECT COALESCE(MAX(row), -1) FROM papers")
         self._dirty: set[int] = set()
+        self._taken_ids: frozenset[str] = frozenset()
         self.changes = Changes()
         self.changed = base is None
 
@@ -118,9 +119,10 @@ class StagedPapers:
 
     def begin_source(self, path: str, name: str) -> int:
         """Return the number of a source whose records are about to come; its rejects of the last time are forgotten."""
-        self._do("INSERT OR IGNORE INTO sources (path, name, signature, format, encoding, detail, sha256) "
-                 "VALUES (?, ?, '', '', '', '', '')", path, name)
+        self._do("INSERT OR IGNORE INTO sources (path, name, signature, format, encoding, detail, sha256, run) "
+                 "VALUES (?, ?, '', '', '', '', '', 0)", path, name)
         source = int(self._value("SELECT source FROM sources WHERE path = ?", path))
+        self._do("UPDATE sources SET run = ? WHERE source = ?", self._run, source)
         self._do("DELETE FROM rejects WHERE source = ?", source)
         self.changed = True
         return source
@@ -133,6 +135,7 @@ class StagedPapers:
 
     def reject(self, source: int, line: int, reason: str, value: str) -> None:
         """Keep a rejected record for the report."""
+        value = value.encode("utf-8", "replace").decode("utf-8")  # a lone surrogate, which JSON can spell
         self._do("INSERT INTO rejects VALUES (?, ?, ?, ?)", source, line, reason, value)
 
     def put(self, source: int, paper: Paper, line: int) -> None:
@@ -154,14 +157,14 @@ class StagedPapers:
         self._take_in(record, paper)
 
     def unseen_papers(self, sources: Collection[int]) -> int:
-        """Return how many papers would go if the records of these sources that this run did not see went."""
+        """Return how many papers would go if the records went that are no longer in these sources."""
         self._mark_unseen(sources)
         return int(self._value("SELECT COUNT(*) FROM papers WHERE row IN (SELECT paper FROM records WHERE record IN "
                                "(SELECT record FROM temp.unseen)) AND row NOT IN (SELECT paper FROM records WHERE paper "
                                "IS NOT NULL AND record NOT IN (SELECT record FROM temp.unseen))"))
 
     def drop_unseen(self, sources: Collection[int]) -> None:
-        """Forget the records of these sources that this run did not see."""
+        """Forget the records that are no longer in these sources."""
         self._mark_unseen(sources)
         for (record,) in self._rows("SELECT record FROM temp.unseen ORDER BY record"):
             self._forget(record)
@@ -179,6 +182,10 @@ class StagedPapers:
     def source_numbers(self) -> dict[str, int]:
         """Return the number of each known source by its path."""
         return dict(self._rows("SELECT path, source FROM sources"))
+
+    def empty_source(self, source: int) -> None:
+        """Note that a source is gone, and with it all that it held."""
+        self._do("UPDATE sources SET run = ? WHERE source = ?", self._run, source)
 
     def drop_source(self, source: int) -> None:
         """Forget a source that is gone, with its rejects; its records must have been dropped."""
@@ -201,9 +208,11 @@ class StagedPapers:
     def merge(self, deletions: Iterable[Deletion]) -> None:
         """Bring the papers up to date with the records; records of deleted papers stay without one."""
         keys: dict[str, list[Deletion]] = defaultdict(list)
+        deletions = list(deletions)
         for deletion in deletions:
             for key in deletion.keys:
                 keys[key].append(deletion)
+        self._taken_ids = frozenset(deletion.id for deletion in deletions)  # or another work would be hidden with it
         component_of = self._components()
         done: set[int] = set()
         todo = self._rows("SELECT record FROM records WHERE paper IS NULL ORDER BY record")
@@ -245,7 +254,7 @@ class StagedPapers:
         groups = sorted(cluster(papers)) if len(members) > 1 else [[0]]  # the oldest record keeps the row
         claimed: set[int] = set()
         settled = []
-        for group in groups:
+        for group in sorted(groups, key=lambda group: not self._named_by(group, members, papers, old_rows)):
             held = sorted({row for i in group if (row := old_rows[members[i]]) is not None} - claimed)
             claimed.update(held[:1])
             settled.append((group, held))
@@ -260,6 +269,15 @@ class StagedPapers:
                 data = None if is_whole_paper else to_data(whole[record])
                 self._do("UPDATE records SET paper = ?, first = ?, data = ? WHERE record = ?", row,
                          int(record == min(records)), data, record)
+
+    def _named_by(self, group: list[int], members: list[int], papers: list[Paper], old_rows: dict[int, Any]) -> bool:
+        """Return whether the paper that a group's records were has its id from one of them.
+
+        Where a paper falls apart, that part keeps the row and the id.
+        """
+        ids = {self._value("SELECT id FROM papers WHERE row = ?", row) for i in group
+               if (row := old_rows[members[i]]) is not None}
+        return any(papers[i].id in ids for i in group)
 
     def _write(self, merged: Paper, held: list[int], claimed: set[int]) -> tuple[int, str]:
         """Write a paper to the row that it holds or to a new one, and return the row and the paper's id."""
@@ -295,13 +313,17 @@ class StagedPapers:
 
     def _free_id(self, paper: Paper) -> str:
         """Return the paper's own id, with a suffix of its content where another work has it."""
-        if self._value("SELECT 1 FROM papers WHERE id = ?", paper.id) is None:
+        if self._is_free(paper.id):
             return paper.id
         self.changes.renamed += 1
         digest = content_key(paper).hex()
         lengths = range(4, len(digest) + 1)
         candidates = (f"{paper.id}~{digest[:length]}" for length in lengths)
-        return next(c for c in candidates if self._value("SELECT 1 FROM papers WHERE id = ?", c) is None)
+        return next(c for c in candidates if self._is_free(c))
+
+    def _is_free(self, paper_id: str) -> bool:
+        return (paper_id not in self._taken_ids
+                and self._value("SELECT 1 FROM papers WHERE id = ?", paper_id) is None)
 
     def _components(self) -> dict[int, list[int]]:
         """Return, for each record that shares a key with another, all records that hang together with it, sorted."""
@@ -406,7 +428,8 @@ class StagedPapers:
         self._do("CREATE TEMP TABLE IF NOT EXISTS unseen (record INTEGER PRIMARY KEY)")
         self._do("DELETE FROM temp.unseen")
         for source in sorted(sources):
-            self._do("INSERT INTO temp.unseen SELECT record FROM records WHERE source = ? AND run != ?", source, self._run)
+            self._do("INSERT INTO temp.unseen SELECT record FROM records JOIN sources USING (source) "
+                     "WHERE source = ? AND records.run != sources.run", source)
 
     def _rows(self, statement: str, *parameters: Any) -> list[Any]:
         return self._do(statement, *parameters).fetchall()

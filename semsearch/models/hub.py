@@ -9,7 +9,7 @@ from pathlib import Path, PurePosixPath
 from typing import Final
 
 from semsearch.errors import ModelNotFound
-from semsearch.models.resolve import not_found
+from semsearch.models.places import not_found
 
 REQUEST_TIMEOUT_SECONDS: Final = 10
 """How long the hub may be silent before it counts as unreachable, as huggingface_hub has it for its own requests."""

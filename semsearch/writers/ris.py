@@ -32,7 +32,7 @@ def _lines(paper: Paper) -> Iterator[tuple[str, str]]:
     if paper.year:
         yield "PY", str(paper.year)
     if len(paper.date) > len("2017"):
-        yield "DA", "/".join((paper.date.split("-") + ["", ""])[:3]) + "/"
+        yield "DA", "/".join([*paper.date.split("-"), "", ""][:3]) + "/"
     if paper.venue:
         yield "T2", paper.venue
     if paper.abstract:

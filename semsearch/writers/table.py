@@ -56,7 +56,7 @@ def write_papers(papers: Iterable[Paper], stream: TextIO, look: Look) -> None:
 def write_paper(paper: Paper, stream: TextIO, look: Look, more: Sequence[tuple[str, str]] = ()) -> None:
     """Write one paper with all its fields, then the (label, text) pairs of `more`, then its abstract."""
     title = "" if paper.title_stands_in else paper.title
-    identifiers = (f"{kind} {value}" for kind, value in paper.identifiers if kind != "doi" and not kind.startswith("id:"))
+    identifiers = [f"{kind} {value}" for kind, value in paper.identifiers if kind != "doi" and ":" not in kind]
     fields = [("title", title), ("authors", "; ".join(paper.authors)), ("date", paper.date or str(paper.year or "")),
               ("venue", paper.venue), ("categories", "; ".join(paper.categories)), ("doi", paper.doi),
               ("also", ", ".join(identifiers)), ("url", paper.url), ("language", paper.language), *more,

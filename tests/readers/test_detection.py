@@ -27,61 +27,84 @@ def test_every_format_is_named_once() -> None:
     assert all(known.version >= 1 and known.title for known in FORMATS)
 
 
-@pytest.mark.parametrize(("name", "head", "found"), [
-    ("papers.jsonl", RECORD * 3, "jsonl"),
-    ("papers.json", RECORD, "jsonl"),
-    ("papers.txt", RECORD * 3, "jsonl"),
-    ("papers", b"\xef\xbb\xbf\n\n" + RECORD, "jsonl"),
-    ("papers.jsonl", b"oops\n" + RECORD, "jsonl"),
-    ("papers.json", b'{"title": "T", "citations": [' + b'{"x": 1}, ' * 10_000, "jsonl"),
-    ("papers.jsonl", RECORD.decode().encode("utf-16"), "jsonl"),
-    ("papers.csv", b"id,title,abstract\n1,T,A.\n", "csv"),
-    ("papers.txt", b"id\ttitle\tabstract\n1\tT\tA.\n", "csv"),
-    ("papers.tsv", b"Title\nT\n", "csv"),
-    ("list.txt", ABSTRACT * 2, "text"),
-    ("list", ABSTRACT + b"\n" + ABSTRACT, "text"),
-    ("list.md", b"# ICLR 2025\n\n" + ABSTRACT, "text"),
-    ("list.txt", b"<p>" + ABSTRACT + b"</p>\n", "text"),
-    ("list.txt", b"[1] " + ABSTRACT, "text"),
-    ("list.txt", "论文列表\n\n我们研究图神经网络的表达能力，并提出一种新的方法。\n".encode("gbk"), "text"),
-    ("list.txt", "Nous étudions les réseaux, l’été comme l’hiver.".encode("cp1252"), "text"),
-    ("empty.txt", b"", "text"), ("empty.jsonl", b"", "jsonl"), ("empty.csv", b"\n", "csv"), ("empty", b"", "text"),
-])
+@pytest.mark.parametrize(
+    ("name", "head", "found"),
+    [
+        ("papers.jsonl", RECORD * 3, "jsonl"),
+        ("papers.json", RECORD, "jsonl"),
+        ("papers.txt", RECORD * 3, "jsonl"),
+        ("papers", b"\xef\xbb\xbf\n\n" + RECORD, "jsonl"),
+        ("papers.jsonl", b"oops\n" + RECORD, "jsonl"),
+        ("papers.json", b'{"title": "T", "citations": [' + b'{"x": 1}, ' * 10_000, "jsonl"),
+        ("papers.jsonl", RECORD.decode().encode("utf-16"), "jsonl"),
+        ("papers.csv", b"id,title,abstract\n1,T,A.\n", "csv"),
+        ("papers.txt", b"id\ttitle\tabstract\n1\tT\tA.\n", "csv"),
+        ("papers.tsv", b"Title\nT\n", "csv"),
+        ("list.txt", ABSTRACT * 2, "text"),
+        ("list", ABSTRACT + b"\n" + ABSTRACT, "text"),
+        ("list.md", b"# ICLR 2025\n\n" + ABSTRACT, "text"),
+        ("list.txt", b"<p>" + ABSTRACT + b"</p>\n", "text"),
+        ("list.txt", b"[1] " + ABSTRACT, "text"),
+        ("list.txt", "论文列表\n\n我们研究图神经网络的表达能力，并提出一种新的方法。\n".encode("gbk"), "text"),
+        ("list.txt", "Nous étudions les réseaux, l’été comme l’hiver.".encode("cp1252"), "text"),
+        ("empty.txt", b"", "text"),
+        ("empty.jsonl", b"", "jsonl"),
+        ("empty.csv", b"\n", "csv"),
+        ("empty", b"", "text"),
+    ],
+)
 def test_formats_that_are_read(name: str, head: bytes, found: str) -> None:
     assert find_format(name, head[:65536]).name == found
 
 
-@pytest.mark.parametrize(("name", "head", "what"), [
-    ("x.bib", b"@article{key,\n  title = {T},\n}\n", "BibTeX"),
-    ("x.txt", b"Scopus\n\n@ARTICLE{Key2024,\n\tauthor = {Lee},\n}\n", "BibTeX"),
-    ("x.txt", b"@article{key, title = {T}, year = 2020}\r", "BibTeX"),
-    ("x.txt", b"TY  - JOUR\nTI  - T\nER  - \n", "RIS"),
-    ("x.ris", "1.\r\nTY  - JOUR\r\nTI  - T\r\nER  - \r\n".encode("utf-16"), "RIS"),
-    ("x.txt", b"PMID- 1\nOWN - NLM\nTI  - T\nAB  - A\n", "PubMed nbib"),
-    ("x.txt", b"%0 Journal Article\n%T T\n%X A\n", "refer/EndNote"),
-    ("x.txt", b"FN Clarivate\nVR 1.0\nPT J\nAU Lee\nTI T\nER\n", "Web of Science tagged text"),
-    ("x.txt", b"1. J Graphs. 2025 Aug;39(8):1-2. doi: 10.1/x.\n\nT.\n\nLee A(1).\n\nA.\n\nPMID: 1\n", "PubMed abstract text"),
-    ("x.txt", b"\n1: Lee A. T. Nature. 2019. PubMed PMID: 1.\n\n\n2: Ek B. U. Nature. 2019. PubMed PMID: 2.\n", "PubMed summary text"),
-    ("x.txt", b"<8>\nAccession Number\n  1\nAuthor\n  Lee\nTitle\n  T\n", "Ovid text"),
-    ("x.xml", b'<?xml version="1.0"?>\n<PubmedArticleSet><PubmedArticle>', "PubMed XML"),
-    ("x.txt", b"<xml>\n<records><record>", "EndNote XML"),
-    ("x.xml", b'<?xml version="1.0"?><feed xmlns="http://www.w3.org/2005/Atom">', "Atom"),
-    ("x.txt", b"<root><a/></root>", "XML"),
-    ("x.txt", b"<!DOCTYPE html>\n<html>", "HTML"),
-    ("x.txt", b"<html><body>", "HTML"),
-    ("x.json", b'[{"title": "T"}]', "JSON array"),
-    ("x.jsonl", b'[\n  {"title": "T"}\n]', "JSON array"),
-    ("x.json", b'{\n  "title": "T"\n}', "JSON document"),
-    ("x.json", b'{"meta": {}, "results": [{"title": "T"}]}', "'results'"),
-    ("x.json", b'{"status":"ok","message-type":"work-list","message":{"items":[]}}', "Crossref"),
-    ("x.json", b'{"dev": [1, 2], "test": [3]}', "JSON"),
-    ("x.txt", b'{"id": 1, "title": "T", oops\n', "JSON"),
-    ("x.tex", b"\\documentclass{article}\n", "LaTeX"),
-    ("x.txt", b"%PDF-1.7\n", "PDF"), ("x.txt", b"PAR1xxxx", "Parquet"), ("x.doc", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "Word"),
-    ("x.docx", zip_of("word/document.xml"), "Word document"), ("x.xlsx", zip_of("xl/workbook.xml"), "Excel"),
-    ("x.zip", zip_of("a.txt"), "ZIP"), ("x.txt", b"{\\rtf1 x}", "RTF"), ("x", b"\x7fELF\x02\x01\x01\0\0\0\0\0", "binary"),
-    ("x.txt", bytes(1000), "binary"), ("x.bib", b"% an empty library\n", "BibTeX by its name"),
-])
+@pytest.mark.parametrize(
+    ("name", "head", "what"),
+    [
+        ("x.bib", b"@article{key,\n  title = {T},\n}\n", "BibTeX"),
+        ("x.txt", b"Scopus\n\n@ARTICLE{Key2024,\n\tauthor = {Lee},\n}\n", "BibTeX"),
+        ("x.txt", b"@article{key, title = {T}, year = 2020}\r", "BibTeX"),
+        ("x.txt", b"TY  - JOUR\nTI  - T\nER  - \n", "RIS"),
+        ("x.ris", "1.\r\nTY  - JOUR\r\nTI  - T\r\nER  - \r\n".encode("utf-16"), "RIS"),
+        ("x.txt", b"PMID- 1\nOWN - NLM\nTI  - T\nAB  - A\n", "PubMed nbib"),
+        ("x.txt", b"%0 Journal Article\n%T T\n%X A\n", "refer/EndNote"),
+        ("x.txt", b"FN Clarivate\nVR 1.0\nPT J\nAU Lee\nTI T\nER\n", "Web of Science tagged text"),
+        (
+            "x.txt",
+            b"1. J Graphs. 2025 Aug;39(8):1-2. doi: 10.1/x.\n\nT.\n\nLee A(1).\n\nA.\n\nPMID: 1\n",
+            "PubMed abstract text",
+        ),
+        (
+            "x.txt",
+            b"\n1: Lee A. T. Nature. 2019. PubMed PMID: 1.\n\n\n2: Ek B. U. Nature. 2019. PubMed PMID: 2.\n",
+            "PubMed summary text",
+        ),
+        ("x.txt", b"<8>\nAccession Number\n  1\nAuthor\n  Lee\nTitle\n  T\n", "Ovid text"),
+        ("x.xml", b'<?xml version="1.0"?>\n<PubmedArticleSet><PubmedArticle>', "PubMed XML"),
+        ("x.txt", b"<xml>\n<records><record>", "EndNote XML"),
+        ("x.xml", b'<?xml version="1.0"?><feed xmlns="http://www.w3.org/2005/Atom">', "Atom"),
+        ("x.txt", b"<root><a/></root>", "XML"),
+        ("x.txt", b"<!DOCTYPE html>\n<html>", "HTML"),
+        ("x.txt", b"<html><body>", "HTML"),
+        ("x.json", b'[{"title": "T"}]', "JSON array"),
+        ("x.jsonl", b'[\n  {"title": "T"}\n]', "JSON array"),
+        ("x.json", b'{\n  "title": "T"\n}', "JSON document"),
+        ("x.json", b'{"meta": {}, "results": [{"title": "T"}]}', "'results'"),
+        ("x.json", b'{"status":"ok","message-type":"work-list","message":{"items":[]}}', "Crossref"),
+        ("x.json", b'{"dev": [1, 2], "test": [3]}', "JSON"),
+        ("x.txt", b'{"id": 1, "title": "T", oops\n', "JSON"),
+        ("x.tex", b"\\documentclass{article}\n", "LaTeX"),
+        ("x.txt", b"%PDF-1.7\n", "PDF"),
+        ("x.txt", b"PAR1xxxx", "Parquet"),
+        ("x.doc", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "Word"),
+        ("x.docx", zip_of("word/document.xml"), "Word document"),
+        ("x.xlsx", zip_of("xl/workbook.xml"), "Excel"),
+        ("x.zip", zip_of("a.txt"), "ZIP"),
+        ("x.txt", b"{\\rtf1 x}", "RTF"),
+        ("x", b"\x7fELF\x02\x01\x01\0\0\0\0\0", "binary"),
+        ("x.txt", bytes(1000), "binary"),
+        ("x.bib", b"% an empty library\n", "BibTeX by its name"),
+    ],
+)
 def test_formats_that_are_refused_by_name(name: str, head: bytes, what: str) -> None:
     with pytest.raises(UnknownFormat) as caught:
         find_format(name, head)
@@ -106,15 +129,31 @@ def test_an_unknown_name_of_a_format_is_a_usage_error() -> None:
     with pytest.raises(UsageError) as caught:
         find_format("x", b"", "docx")
     assert (caught.value.message, caught.value.way_out) == (
-        "There is no input format 'docx'.", "Choose one of: jsonl, csv, text.")
+        "There is no input format 'docx'.",
+        "Choose one of: jsonl, csv, text.",
+    )
 
 
 def test_the_real_exports_are_read_or_refused_for_what_they_are(shared_data: Path) -> None:
     kinds = {
-        "arxiv": "Atom", "bibtex": "BibTeX", "crossref-json": "Crossref", "csl-json": "JSON", "endnote-xml": "EndNote XML",
-        "jats-xml": "JATS XML", "nbib": "PubMed nbib", "openalex-json": "JSON", "openreview-json": "JSON array",
-        "other-json": "JSON array", "ovid-txt": "Ovid", "pubmed-abstract-txt": "PubMed abstract", "refer-enw": "refer",
-        "pubmed-summary-txt": "PubMed summary", "pubmed-xml": "PubMed XML", "ris": "RIS", "wos-tagged": "Web of Science"}
+        "arxiv": "Atom",
+        "bibtex": "BibTeX",
+        "crossref-json": "Crossref",
+        "csl-json": "JSON",
+        "endnote-xml": "EndNote XML",
+        "jats-xml": "JATS XML",
+        "nbib": "PubMed nbib",
+        "openalex-json": "JSON",
+        "openreview-json": "JSON array",
+        "other-json": "JSON array",
+        "ovid-txt": "Ovid",
+        "pubmed-abstract-txt": "PubMed abstract",
+        "refer-enw": "refer",
+        "pubmed-summary-txt": "PubMed summary",
+        "pubmed-xml": "PubMed XML",
+        "ris": "RIS",
+        "wos-tagged": "Web of Science",
+    }
     for kind, what in kinds.items():
         files = expand_sources([shared_data / "wild" / kind])
         assert files

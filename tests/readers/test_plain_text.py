@@ -21,10 +21,18 @@ from semsearch.readers.text import HAS_NUL
 ABSTRACTS = [
     f"We study the {topic} problem, which matters to everyone. Our method is {adverb} better than what was known before. "
     f"Experiments on {number} data sets show it, and we prove a bound that holds for all {topic} instances of any size."
-    for topic, adverb, number in [("matching", "much", "three"), ("sorting", "slightly", "four"), ("packing", "never", "five"),
-                                  ("covering", "often", "six"), ("routing", "provably", "seven")]]
-LONG = [abstract + " It is also shown, at some length, that the result does not depend on the order of the data." * 3
-        for abstract in ABSTRACTS]
+    for topic, adverb, number in [
+        ("matching", "much", "three"),
+        ("sorting", "slightly", "four"),
+        ("packing", "never", "five"),
+        ("covering", "often", "six"),
+        ("routing", "provably", "seven"),
+    ]
+]
+LONG = [
+    abstract + " It is also shown, at some length, that the result does not depend on the order of the data." * 3
+    for abstract in ABSTRACTS
+]
 WORDS = st.lists(st.text(st.characters(categories=("Ll", "Lu")), min_size=2, max_size=9), min_size=8, max_size=30)
 
 
@@ -55,29 +63,62 @@ def test_a_paragraph_is_a_paper() -> None:
     (paper,) = papers_of(ABSTRACTS[0] + "\n")
     assert paper == Paper(
         id=hashlib.sha256(ABSTRACTS[0].encode()).hexdigest()[:12],
-        title="We study the matching problem, which matters to everyone.", abstract=ABSTRACTS[0], title_stands_in=True)
+        title="We study the matching problem, which matters to everyone.",
+        abstract=ABSTRACTS[0],
+        title_stands_in=True,
+    )
 
 
-@pytest.mark.parametrize("layout", ["\n\n".join(ABSTRACTS), "\n \n\t\n".join(map(wrap, ABSTRACTS)), "\n".join(ABSTRACTS),
-                                    "\r\n\r\n".join(ABSTRACTS), "\r".join(ABSTRACTS), "\n\n\n" + "\n\n\n\n".join(ABSTRACTS) + "\n\n",
-                                    "\n".join(LONG[:3]) + "\n\n" + "\n".join(LONG[3:])])
+@pytest.mark.parametrize(
+    "layout",
+    [
+        "\n\n".join(ABSTRACTS),
+        "\n \n\t\n".join(map(wrap, ABSTRACTS)),
+        "\n".join(ABSTRACTS),
+        "\r\n\r\n".join(ABSTRACTS),
+        "\r".join(ABSTRACTS),
+        "\n\n\n" + "\n\n\n\n".join(ABSTRACTS) + "\n\n",
+        "\n".join(LONG[:3]) + "\n\n" + "\n".join(LONG[3:]),
+    ],
+)
 def test_the_same_abstracts_in_several_layouts(layout: str) -> None:
     wanted = LONG if LONG[0] in layout else ABSTRACTS
     assert [paper.abstract for paper in papers_of(layout)] == wanted
     assert [paper.id for paper in papers_of(layout)] == [paragraph_id(text) for text in wanted]
 
 
-@pytest.mark.parametrize(("lines", "by_line"), [
-    (ABSTRACTS, True),
-    (["Conference 2020", "", *ABSTRACTS], True),
-    (["A single abstract of one sentence that stands alone."], False),
-    (wrap(ABSTRACTS[0]).split("\n"), False),
-    (["Attention Is All You Need", "Deep Residual Learning for Image Recognition", "Adam: A Method for Stochastic Optimization"], True),
-    ([text for abstract in ABSTRACTS for text in (abstract, "")], False),
-    (["BACKGROUND: It is not known.", "METHODS: We looked.", "RESULTS: There is none.", "", "AIM: To look.", "RESULT: None."], False),
-    ([*LONG[:2], "", *LONG[2:]], True),
-    ([], False), ([""], False),
-])
+@pytest.mark.parametrize(
+    ("lines", "by_line"),
+    [
+        (ABSTRACTS, True),
+        (["Conference 2020", "", *ABSTRACTS], True),
+        (["A single abstract of one sentence that stands alone."], False),
+        (wrap(ABSTRACTS[0]).split("\n"), False),
+        (
+            [
+                "Attention Is All You Need",
+                "Deep Residual Learning for Image Recognition",
+                "Adam: A Method for Stochastic Optimization",
+            ],
+            True,
+        ),
+        ([text for abstract in ABSTRACTS for text in (abstract, "")], False),
+        (
+            [
+                "BACKGROUND: It is not known.",
+                "METHODS: We looked.",
+                "RESULTS: There is none.",
+                "",
+                "AIM: To look.",
+                "RESULT: None.",
+            ],
+            False,
+        ),
+        ([*LONG[:2], "", *LONG[2:]], True),
+        ([], False),
+        ([""], False),
+    ],
+)
 def test_the_layout_is_found(lines: list[str], by_line: bool) -> None:
     assert is_one_abstract_a_line(lines) is by_line
 
@@ -86,32 +127,67 @@ def test_the_layout_is_said() -> None:
     assert detail_of("\n\n".join(ABSTRACTS)) == PARAGRAPHS
     assert detail_of("\n".join(ABSTRACTS)) == LINES
     assert detail_of("ICLR 2025 论文列表\n\n" + "\n\n".join(ABSTRACTS)) == f"{PARAGRAPHS}; heading: ICLR 2025 论文列表"
-    assert detail_of(f"ICLR 2024\n\n{ABSTRACTS[0]}\n\nICLR 2025\n\n{ABSTRACTS[1]}") == f"{PARAGRAPHS}; heading: ICLR 2024 and 1 more"
+    assert (
+        detail_of(f"ICLR 2024\n\n{ABSTRACTS[0]}\n\nICLR 2025\n\n{ABSTRACTS[1]}")
+        == f"{PARAGRAPHS}; heading: ICLR 2024 and 1 more"
+    )
 
 
-@pytest.mark.parametrize(("line", "venue", "year"), [
-    ("ICLR 2025 论文列表", "ICLR", 2025), ("NeurIPS 2023 accepted papers", "NeurIPS", 2023), ("ICML 2023", "ICML", 2023),
-    ("ICLR2025", "ICLR", 2025), ("# CVPR 2024 #", "CVPR", 2024), ("== ACL 2019 ==", "ACL", 2019), ("ICML '23", "ICML", 2023),
-    ("Accepted papers of KDD 2020:", "KDD", 2020), ("2025年ICLR会议论文列表", "ICLR", 2025),
-    ("Proceedings of the 2023 Conference on Empirical Methods in Natural Language Processing",
-     "Conference on Empirical Methods in Natural Language Processing", 2023),
-    ("List of accepted papers", "", None), ("# Oral", "", None), ("Spotlight presentations", "", None), ("Part two:", "", None),
-])
+@pytest.mark.parametrize(
+    ("line", "venue", "year"),
+    [
+        ("ICLR 2025 论文列表", "ICLR", 2025),
+        ("NeurIPS 2023 accepted papers", "NeurIPS", 2023),
+        ("ICML 2023", "ICML", 2023),
+        ("ICLR2025", "ICLR", 2025),
+        ("# CVPR 2024 #", "CVPR", 2024),
+        ("== ACL 2019 ==", "ACL", 2019),
+        ("ICML '23", "ICML", 2023),
+        ("Accepted papers of KDD 2020:", "KDD", 2020),
+        ("2025年ICLR会议论文列表", "ICLR", 2025),
+        (
+            "Proceedings of the 2023 Conference on Empirical Methods in Natural Language Processing",
+            "Conference on Empirical Methods in Natural Language Processing",
+            2023,
+        ),
+        ("List of accepted papers", "", None),
+        ("# Oral", "", None),
+        ("Spotlight presentations", "", None),
+        ("Part two:", "", None),
+    ],
+)
 def test_headings(line: str, venue: str, year: int | None) -> None:
     assert heading_of(line) == Heading(venue, year)
 
 
-@pytest.mark.parametrize("line", [
-    "Attention Is All You Need", "The 2005 PASCAL Visual Object Classes Challenge", "Deep Residual Learning for Image Recognition",
-    "We won in 2020.", "Is this 2020?", "Not available.", "", ABSTRACTS[0], "我们研究图神经网络的表达能力。"])
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Attention Is All You Need",
+        "The 2005 PASCAL Visual Object Classes Challenge",
+        "Deep Residual Learning for Image Recognition",
+        "We won in 2020.",
+        "Is this 2020?",
+        "Not available.",
+        "",
+        ABSTRACTS[0],
+        "我们研究图神经网络的表达能力。",
+    ],
+)
 def test_no_headings(line: str) -> None:
     assert heading_of(line) is None
 
 
 def test_a_heading_holds_for_what_follows_it() -> None:
-    papers = papers_of(f"{ABSTRACTS[0]}\n\nICLR 2024\n\n{ABSTRACTS[1]}\n\nOrals:\n\n{ABSTRACTS[2]}\n\nNeurIPS 2023\n{ABSTRACTS[3]}\n")
+    papers = papers_of(
+        f"{ABSTRACTS[0]}\n\nICLR 2024\n\n{ABSTRACTS[1]}\n\nOrals:\n\n{ABSTRACTS[2]}\n\nNeurIPS 2023\n{ABSTRACTS[3]}\n"
+    )
     assert [(paper.venue, paper.year, paper.date) for paper in papers] == [
-        ("", None, ""), ("ICLR", 2024, "2024"), ("ICLR", 2024, "2024"), ("NeurIPS", 2023, "2023")]
+        ("", None, ""),
+        ("ICLR", 2024, "2024"),
+        ("ICLR", 2024, "2024"),
+        ("NeurIPS", 2023, "2023"),
+    ]
     assert papers[3].id == paragraph_id(ABSTRACTS[3])
 
 
@@ -122,12 +198,17 @@ def test_headings_in_a_list_of_lines() -> None:
 
 def test_a_first_line_is_a_heading_if_abstracts_follow() -> None:
     assert [p.abstract for p in papers_of("My favourite texts\n\n" + "\n\n".join(ABSTRACTS))] == ABSTRACTS
-    assert [p.abstract for p in papers_of("We stand here entirely alone, friends")] == ["We stand here entirely alone, friends"]
+    assert [p.abstract for p in papers_of("We stand here entirely alone, friends")] == [
+        "We stand here entirely alone, friends"
+    ]
 
 
 def test_titles_alone_are_papers() -> None:
-    titles = ["Deep Residual Learning for Image Recognition", "A Neural Probabilistic Language Model for Everyone",
-              "Learning to Rank with Nonsmooth Cost Functions"]
+    titles = [
+        "Deep Residual Learning for Image Recognition",
+        "A Neural Probabilistic Language Model for Everyone",
+        "Learning to Rank with Nonsmooth Cost Functions",
+    ]
     assert [paper.text for paper in papers_of("\n".join(titles))] == titles
     assert [paper.text for paper in papers_of("\n\n".join(titles))] == titles
 
@@ -135,7 +216,9 @@ def test_titles_alone_are_papers() -> None:
 def test_fragments_are_rejected_and_counted() -> None:
     items = items_of(f"{ABSTRACTS[0]}\n\nNot available.\n\n{ABSTRACTS[1]}\n\n(1)\n")
     assert [(item.line, item.reason, item.value) for item in items if isinstance(item, Rejected)] == [
-        (3, TOO_SHORT, "Not available."), (7, TOO_SHORT, "(1)")]
+        (3, TOO_SHORT, "Not available."),
+        (7, TOO_SHORT, "(1)"),
+    ]
 
 
 def test_rules_separate_like_blank_lines() -> None:
@@ -147,7 +230,9 @@ def test_six_short_words_or_forty_characters_are_enough() -> None:
     short = ["a b c d e f", "Word " * 7 + "worded", "我们研究图神经网络的表达能力。"]
     assert [len(items_of(text)) for text in short] == [1, 1, 1]
     assert all(isinstance(items_of(text)[0], Located) for text in short)
-    assert all(isinstance(items_of(text)[0], Rejected) for text in ("a b c d e", "Unfortunately unavailable", "图网络。"))
+    assert all(
+        isinstance(items_of(text)[0], Rejected) for text in ("a b c d e", "Unfortunately unavailable", "图网络。")
+    )
 
 
 def test_a_citation_key_above_an_abstract_is_no_part_of_it() -> None:
@@ -157,12 +242,19 @@ def test_a_citation_key_above_an_abstract_is_no_part_of_it() -> None:
 
 
 def test_labelled_lines_are_fields() -> None:
-    text = (f"KKS03\nTitle: Finite volumes\n on grids\nAuthor(s): Klassen, L; Kroner, D\nSource: J. METEOROLOGY 82 2003\n"
-            f"DOI: 10.1000/X\nAbstract:{ABSTRACTS[0]}\nISSN: 0177-7971\n")
+    text = (
+        f"KKS03\nTitle: Finite volumes\n on grids\nAuthor(s): Klassen, L; Kroner, D\nSource: J. METEOROLOGY 82 2003\n"
+        f"DOI: 10.1000/X\nAbstract:{ABSTRACTS[0]}\nISSN: 0177-7971\n"
+    )
     (paper,) = papers_of(text)
     assert paper == Paper(
-        id=paragraph_id(text), title="Finite volumes on grids", abstract=ABSTRACTS[0], authors=("Klassen, L", "Kroner, D"),
-        doi="10.1000/x", identifiers=(("doi", "10.1000/x"),))
+        id=paragraph_id(text),
+        title="Finite volumes on grids",
+        abstract=ABSTRACTS[0],
+        authors=("Klassen, L", "Kroner, D"),
+        doi="10.1000/x",
+        identifiers=(("doi", "10.1000/x"),),
+    )
 
 
 def test_a_line_that_is_no_text_costs_its_paragraph() -> None:
@@ -184,7 +276,10 @@ def test_ids_survive_reordering_wrapping_and_growth(paragraphs: list[list[str]],
     plain = {paper.id for paper in papers_of("\n\n".join(texts))}
     chance.shuffle(texts)
     ends = [chance.choice(["\n\n", "\n \n", "\r\n\r\n\r\n"]) for _ in texts]
-    shuffled = {paper.id for paper in papers_of("".join(text.replace(" ", "  ") + end for text, end in zip(texts, ends, strict=True)))}
+    shuffled = {
+        paper.id
+        for paper in papers_of("".join(text.replace(" ", "  ") + end for text, end in zip(texts, ends, strict=True)))
+    }
     assert plain == shuffled == {paragraph_id(text) for text in texts}
     assert plain < {paper.id for paper in papers_of("\n\n".join([*texts, ABSTRACTS[0]]))}
 
@@ -200,24 +295,32 @@ def test_the_lists_of_iclr_2025(shared_data: Path, name: str) -> None:
     assert (reader.format.name, reader.encoding) == ("text", "utf-8")
     paragraphs = [part for part in path.read_text(encoding="utf-8").split("\n\n") if part.strip()][1:]
     assert [paper.id for paper in papers] == [
-        hashlib.sha256(" ".join(part.split()).encode()).hexdigest()[:12] for part in paragraphs]
+        hashlib.sha256(" ".join(part.split()).encode()).hexdigest()[:12] for part in paragraphs
+    ]
 
 
 def test_the_questions_name_the_papers_of_the_lists(shared_data: Path) -> None:
     questions = Path(__file__).parents[1] / "data" / "iclr2025_questions.jsonl"
     wanted = {json.loads(line)["paragraph_sha256"][:12] for line in questions.read_text().splitlines()}
-    found = {item.paper.id for name in ("list-000.txt", "list-002.txt")
-             for item in SourceReader(expand_sources([shared_data / "iclr2025" / name])[0]) if isinstance(item, Located)}
+    found = {
+        item.paper.id
+        for name in ("list-000.txt", "list-002.txt")
+        for item in SourceReader(expand_sources([shared_data / "iclr2025" / name])[0])
+        if isinstance(item, Located)
+    }
     assert wanted <= found
 
 
-@pytest.mark.parametrize(("name", "papers", "rejected", "detail"), [
-    ("ehayakawa-abstracts-fastalike.txt", 3, 0, PARAGRAPHS),
-    ("hilaryweller-moreRefsAbstracts.txt", 17, 0, PARAGRAPHS),
-    ("overton-abstracts.txt", 448, 1, LINES),
-    ("ryavorsky-direktor_shkoly-russian.txt", 1338, 1, LINES),
-    ("tahirlanre-abstracts-blankline.txt", 15, 0, PARAGRAPHS),
-])
+@pytest.mark.parametrize(
+    ("name", "papers", "rejected", "detail"),
+    [
+        ("ehayakawa-abstracts-fastalike.txt", 3, 0, PARAGRAPHS),
+        ("hilaryweller-moreRefsAbstracts.txt", 17, 0, PARAGRAPHS),
+        ("overton-abstracts.txt", 448, 1, LINES),
+        ("ryavorsky-direktor_shkoly-russian.txt", 1338, 1, LINES),
+        ("tahirlanre-abstracts-blankline.txt", 15, 0, PARAGRAPHS),
+    ],
+)
 def test_real_lists(shared_data: Path, name: str, papers: int, rejected: int, detail: str) -> None:
     reader = SourceReader(expand_sources([shared_data / "wild" / "plain-text" / name])[0])
     items = list(reader)

@@ -32,19 +32,29 @@ def papers_of(text: str | bytes) -> list[Paper]:
 
 def titles_and_rejects(text: str) -> tuple[list[str], list[tuple[int, str]]]:
     items = items_of(text)
-    return ([item.paper.title for item in items if isinstance(item, Located)],
-            [(item.line, item.reason) for item in items if isinstance(item, Rejected)])
+    return (
+        [item.paper.title for item in items if isinstance(item, Located)],
+        [(item.line, item.reason) for item in items if isinstance(item, Rejected)],
+    )
 
 
 @pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1252"])
 def test_delimiters_and_encodings(delimiter: str, encoding: str) -> None:
-    text = "\r\n".join(delimiter.join(row) for row in [
-        ("ID", "Title", "Abstract", "Year"), ("1", "Größe", "We measure.", "2020"), ("2", "Other", "We don’t.", "2021")])
+    text = "\r\n".join(
+        delimiter.join(row)
+        for row in [
+            ("ID", "Title", "Abstract", "Year"),
+            ("1", "Größe", "We measure.", "2020"),
+            ("2", "Other", "We don’t.", "2021"),
+        ]
+    )
     stream = read(io.BytesIO(text.encode(encoding)), "papers.csv")
     papers = [item.paper for item in stream if isinstance(item, Located)]
     assert [(p.id, p.title, p.abstract, p.year) for p in papers] == [
-        ("1", "Größe", "We measure.", 2020), ("2", "Other", "We don’t.", 2021)]
+        ("1", "Größe", "We measure.", 2020),
+        ("2", "Other", "We don’t.", 2021),
+    ]
     assert papers[0].identifiers == (("id:csv", "1"),)
     assert getattr(stream, "encoding", "") == encoding.removesuffix("-sig")
     assert getattr(stream, "detail", "") == ("delimiter tab" if delimiter == "\t" else f"delimiter '{delimiter}'")
@@ -79,7 +89,8 @@ def test_what_the_standard_library_writes_comes_back(rows: list[tuple[str, str, 
     writer.writerows(rows)
     papers = papers_of(text.getvalue())
     assert [(p.title, p.abstract, p.venue) for p in papers] == [
-        (title, " ".join(abstract.split()), " ".join(venue.split())) for title, abstract, venue in rows]
+        (title, " ".join(abstract.split()), " ".join(venue.split())) for title, abstract, venue in rows
+    ]
 
 
 HEADER = "id,title,abstract,year\n"
@@ -131,8 +142,10 @@ def test_marks_in_a_tab_separated_file_may_be_text() -> None:
 
 def test_rows_of_the_wrong_width() -> None:
     text = "title,abstract,venue,year\nA,x,V,2020\nB,x,V\nC,x\nD\nE,x,V,2020,more\nF,x,V,2020,,\n,,V\n"
-    assert titles_and_rejects(text) == (["A", "B", "C", "F"], [
-        (5, TOO_FEW_CELLS), (6, TOO_MANY_CELLS), (8, TOO_FEW_CELLS)])
+    assert titles_and_rejects(text) == (
+        ["A", "B", "C", "F"],
+        [(5, TOO_FEW_CELLS), (6, TOO_MANY_CELLS), (8, TOO_FEW_CELLS)],
+    )
 
 
 def test_empty_rows_and_repeated_headers_are_no_records() -> None:
@@ -151,7 +164,7 @@ def test_cells_that_say_missing_are_empty() -> None:
 
 
 def test_a_line_that_is_no_text_costs_its_row() -> None:
-    items = items_of(b"title,abstract\nA,x\nB,y\0z\nC,\"z\nz\0\"\nD,w\n")
+    items = items_of(b'title,abstract\nA,x\nB,y\0z\nC,"z\nz\0"\nD,w\n')
     assert [(type(item).__name__, item.line) for item in items][:2] == [("Located", 2), ("Rejected", 3)]
     assert [item.paper.title for item in items if isinstance(item, Located)] == ["A", "D"]
 
@@ -166,38 +179,73 @@ def test_the_header_of_scopus() -> None:
         '"Authors","Author full names","Author(s) ID","Title","Year","Source title","DOI","Link","Abstract","Author Keywords",'
         '"Index Keywords","PubMed ID","Language of Original Document","Source","EID"\n'
         '"Lee A.; Ek B.","Lee, Ann (57); Ek, Bo (36)","57; 36","T","2020","J. Graphs","10.1000/X","https://scopus.com/1",'
-        '"[No abstract available]","graphs; nets","other","123","English","Scopus","2-s2.0-1"\n')
+        '"[No abstract available]","graphs; nets","other","123","English","Scopus","2-s2.0-1"\n'
+    )
     assert paper == Paper(
-        id="2-s2.0-1", title="T", authors=("Lee, Ann", "Ek, Bo"), year=2020, date="2020", venue="J. Graphs",
-        categories=("graphs", "nets"), url="https://scopus.com/1", doi="10.1000/x", language="English",
-        identifiers=(("id:csv", "2-s2.0-1"), ("doi", "10.1000/x"), ("pmid", "123")))
+        id="2-s2.0-1",
+        title="T",
+        authors=("Lee, Ann", "Ek, Bo"),
+        year=2020,
+        date="2020",
+        venue="J. Graphs",
+        categories=("graphs", "nets"),
+        url="https://scopus.com/1",
+        doi="10.1000/x",
+        language="English",
+        identifiers=(("id:csv", "2-s2.0-1"), ("doi", "10.1000/x"), ("pmid", "123")),
+    )
 
 
 def test_the_header_of_zotero() -> None:
     (paper,) = papers_of(
         '"Key","Item Type","Publication Year","Author","Title","Publication Title","DOI","Url","Abstract Note","Date","Manual Tags"\n'
-        '"ABCD1234","journalArticle","2020","Lee, Ann; Ek, Bo","T","J. Graphs","10.1000/x","https://x.org","A.","2020-05-01","a; b"\n')
-    assert (paper.id, paper.abstract, paper.authors, paper.year, paper.date, paper.venue, paper.categories, paper.url) == (
-        "ABCD1234", "A.", ("Lee, Ann", "Ek, Bo"), 2020, "2020-05-01", "J. Graphs", ("a", "b"), "https://x.org")
+        '"ABCD1234","journalArticle","2020","Lee, Ann; Ek, Bo","T","J. Graphs","10.1000/x","https://x.org","A.","2020-05-01","a; b"\n'
+    )
+    assert (
+        paper.id,
+        paper.abstract,
+        paper.authors,
+        paper.year,
+        paper.date,
+        paper.venue,
+        paper.categories,
+        paper.url,
+    ) == ("ABCD1234", "A.", ("Lee, Ann", "Ek, Bo"), 2020, "2020-05-01", "J. Graphs", ("a", "b"), "https://x.org")
 
 
 def test_the_header_of_ieee_xplore() -> None:
     (paper,) = papers_of(
         '"Document Title",Authors,"Publication Title","Publication Year","Abstract","DOI",PDF Link,"Author Keywords"\n'
-        '"T","A. Lee; B. Ek","2020 IEEE Conference","2020","A.","10.1109/X","https://ieee.org/1","a;b"\n')
+        '"T","A. Lee; B. Ek","2020 IEEE Conference","2020","A.","10.1109/X","https://ieee.org/1","a;b"\n'
+    )
     assert (paper.id, paper.title, paper.authors, paper.venue, paper.url) == (
-        "10.1109/x", "T", ("A. Lee", "B. Ek"), "2020 IEEE Conference", "https://ieee.org/1")
+        "10.1109/x",
+        "T",
+        ("A. Lee", "B. Ek"),
+        "2020 IEEE Conference",
+        "https://ieee.org/1",
+    )
 
 
 def test_the_header_of_springer() -> None:
-    (paper,) = papers_of("Item Title,Publication Title,Item DOI,Authors,Publication Year,URL\nT,J,10.1007/1,Ann Lee,2020,http://x.org\n")
+    (paper,) = papers_of(
+        "Item Title,Publication Title,Item DOI,Authors,Publication Year,URL\nT,J,10.1007/1,Ann Lee,2020,http://x.org\n"
+    )
     assert (paper.title, paper.doi, paper.venue, paper.url) == ("T", "10.1007/1", "J", "http://x.org")
 
 
 def test_the_header_of_web_of_science() -> None:
-    (paper,) = papers_of("PT\tAU\tAF\tTI\tSO\tAB\tPY\tDI\tPM\tUT\t\nJ\tLEE, A\tLee, Ann\tT\tJ\tA.\t2020\t10.1/x\t7\tWOS:1\t\n")
+    (paper,) = papers_of(
+        "PT\tAU\tAF\tTI\tSO\tAB\tPY\tDI\tPM\tUT\t\nJ\tLEE, A\tLee, Ann\tT\tJ\tA.\t2020\t10.1/x\t7\tWOS:1\t\n"
+    )
     assert (paper.id, paper.title, paper.abstract, paper.authors, paper.year, paper.venue) == (
-        "WOS:1", "T", "A.", ("Lee, Ann",), 2020, "J")
+        "WOS:1",
+        "T",
+        "A.",
+        ("Lee, Ann",),
+        2020,
+        "J",
+    )
     assert paper.identifiers == (("id:csv", "WOS:1"), ("pmid", "7"))
 
 
@@ -210,32 +258,43 @@ def test_a_header_without_title_and_abstract_is_refused_with_its_columns() -> No
     with pytest.raises(UnknownFormat) as caught:
         check("x.csv", b"query-id,corpus-id,score\n1,2,3\n")
     assert caught.value.message == (
-        "x.csv has no column for a title or an abstract. Its columns are: 'query-id', 'corpus-id', 'score'.")
+        "x.csv has no column for a title or an abstract. Its columns are: 'query-id', 'corpus-id', 'score'."
+    )
     assert "'title'" in caught.value.way_out and "'abstract'" in caught.value.way_out
 
 
-@pytest.mark.parametrize(("name", "head", "sure"), [
-    ("x.csv", "id,title,abstract\n1,a,b\n", 90), ("x.txt", "id;title;abstract\n1;a;b\n", 90),
-    ("x.csv", "title\nA\n", 80), ("x.csv", "a,b\n1,2\n", 50), ("x.csv", "", 50), ("x.txt", "", 0),
-    ("x.txt", "Title, abstract and keywords are studied here.\nWe find none.\n", 10),
-])
+@pytest.mark.parametrize(
+    ("name", "head", "sure"),
+    [
+        ("x.csv", "id,title,abstract\n1,a,b\n", 90),
+        ("x.txt", "id;title;abstract\n1;a;b\n", 90),
+        ("x.csv", "title\nA\n", 80),
+        ("x.csv", "a,b\n1,2\n", 50),
+        ("x.csv", "", 50),
+        ("x.txt", "", 0),
+        ("x.txt", "Title, abstract and keywords are studied here.\nWe find none.\n", 10),
+    ],
+)
 def test_how_sure_it_is(name: str, head: str, sure: int) -> None:
     assert looks_like(name, head.encode()) == sure
 
 
-@pytest.mark.parametrize(("path", "papers", "rejected", "without_abstract"), [
-    ("csv/asreview-duplicate_records.csv", 10, 4, 0),
-    ("csv/asreview-embase.csv", 6, 0, 0),
-    ("csv/asreview-embase_newpage.csv", 6, 0, 0),
-    ("csv/asreview-generic.csv", 2, 0, 0),
-    ("csv/asreview-generic_semicolon.csv", 2, 0, 0),
-    ("csv/asreview-missing_values.csv", 4, 0, 2),
-    ("csv/massaro8-acm.csv", 16, 0, 1),
-    ("csv/massaro8-ieee.csv", 13, 0, 0),
-    ("csv/mcguinlu-psyArXiv.csv", 250, 0, 0),
-    ("csv/pybibx-scopus.csv", 13, 0, 0),
-    ("wos-tab/zorzetti-savedrecs_new2.txt", 500, 0, 52),
-])
+@pytest.mark.parametrize(
+    ("path", "papers", "rejected", "without_abstract"),
+    [
+        ("csv/asreview-duplicate_records.csv", 10, 4, 0),
+        ("csv/asreview-embase.csv", 6, 0, 0),
+        ("csv/asreview-embase_newpage.csv", 6, 0, 0),
+        ("csv/asreview-generic.csv", 2, 0, 0),
+        ("csv/asreview-generic_semicolon.csv", 2, 0, 0),
+        ("csv/asreview-missing_values.csv", 4, 0, 2),
+        ("csv/massaro8-acm.csv", 16, 0, 1),
+        ("csv/massaro8-ieee.csv", 13, 0, 0),
+        ("csv/mcguinlu-psyArXiv.csv", 250, 0, 0),
+        ("csv/pybibx-scopus.csv", 13, 0, 0),
+        ("wos-tab/zorzetti-savedrecs_new2.txt", 500, 0, 52),
+    ],
+)
 def test_real_exports(shared_data: Path, path: str, papers: int, rejected: int, without_abstract: int) -> None:
     items = list(SourceReader(expand_sources([shared_data / "wild" / path])[0]))
     read_papers = [item.paper for item in items if isinstance(item, Located)]

@@ -20,8 +20,11 @@ ANY_TEXT = st.text(st.characters(exclude_categories=("Cs",), exclude_characters=
 def lines_of(data: bytes) -> tuple[list[tuple[int, str]], list[tuple[int, str]], str]:
     lines = TextLines(io.BytesIO(data))
     read = list(lines)
-    return ([(line.number, line.text) for line in read if not line.problem],
-            [(line.number, line.problem) for line in read if line.problem], lines.encoding)
+    return (
+        [(line.number, line.text) for line in read if not line.problem],
+        [(line.number, line.problem) for line in read if line.problem],
+        lines.encoding,
+    )
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
@@ -50,8 +53,11 @@ def test_a_line_end_split_between_two_blocks_is_one() -> None:
     assert [number for number, _ in lines_of(data)[0]] == [1, 2]
 
 
-@given(st.lists(ANY_TEXT, min_size=1), st.sampled_from(["utf-8", "utf-8-sig", "utf-16", "utf-32"]),
-       st.sampled_from(["\n", "\r\n", "\r"]))
+@given(
+    st.lists(ANY_TEXT, min_size=1),
+    st.sampled_from(["utf-8", "utf-8-sig", "utf-16", "utf-32"]),
+    st.sampled_from(["\n", "\r\n", "\r"]),
+)
 def test_every_text_comes_back(texts: list[str], encoding: str, end: str) -> None:
     lines, problems, _ = lines_of("".join(text + end for text in texts).encode(encoding))
     assert [text for _, text in lines] == texts
