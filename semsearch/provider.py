@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+from dataclasses import replace
 from typing import Protocol
 
 from semsearch.encoding import Encoder, EncoderIdentity, EncoderRequest
-from semsearch.errors import ModelMismatch
+from semsearch.errors import ModelMismatch, ModelNotFound
 
 
 class EncoderProvider(Protocol):
     """Finds and loads encoders."""
 
-    def identify(self, request: EncoderRequest) -> EncoderIdentity:
-        """Return the identity of the encoder that is asked for, without loading it."""
+    def identify(self, request: EncoderRequest, *, allow_download: bool = True) -> EncoderIdentity:
+        """Return the identity of the encoder that is asked for, without loading it.
+
+        Raises:
+            ModelNotFound: it is not on this machine, and may not or cannot be fetched.
+        """
         ...
 
     def load(self, request: EncoderRequest) -> Encoder:
@@ -23,11 +29,11 @@ class EncoderProvider(Protocol):
 class LocalModels:
     """Encoders made from models on this machine, or fetched once."""
 
-    def identify(self, request: EncoderRequest) -> EncoderIdentity:
+    def identify(self, request: EncoderRequest, *, allow_download: bool = True) -> EncoderIdentity:
         """Return the identity of a model, found offline first."""
         from semsearch.models import identify, resolve_model
 
-        return identify(resolve_model(request.model, request.revision), request.max_tokens)
+        return identify(resolve_model(request.model, request.revision, allow_download=allow_download), request.max_tokens)
 
     def load(self, request: EncoderRequest) -> Encoder:
         """Load a model, found offline first."""
@@ -42,17 +48,28 @@ def request_for(identity: EncoderIdentity, device: str = "auto", trust_remote_co
 
 
 def load_matching(provider: EncoderProvider, request: EncoderRequest, identity: EncoderIdentity) -> Encoder:
-    """Load an encoder and check that it is the one that is expected.
+    """Load the encoder that has this identity's fingerprint.
+
+    The fingerprint decides, not the place: the same weights under another revision, in a folder or in a package will do.
+    Only when nothing on this machine has it, the revision that made the index is fetched.
 
     Raises:
-        ModelMismatch: the model found under that name gives other vectors.
+        ModelNotFound: it is not to be had.
+        ModelMismatch: what is found under that name gives other vectors.
     """
-    encoder = provider.load(request)
-    if encoder.identity.fingerprint != identity.fingerprint:
-        raise ModelMismatch(
-            f"The model found as {request.model!r} is not the one that made this index (fingerprint "
-            f"{encoder.identity.fingerprint[:12]} where {identity.fingerprint[:12]} is expected): its weights, tokenizer "
-            "or settings differ, and its vectors would not fit.",
-            "Encode the whole index with it: semsearch reindex NAME --model "
-            f"{request.model}   Or give back the model that made the index.")
-    return encoder
+    for candidate in dict.fromkeys((request, replace(request, revision=None))):
+        with suppress(ModelNotFound):
+            if provider.identify(candidate, allow_download=False).fingerprint == identity.fingerprint:
+                return _checked(provider.load(candidate), candidate, identity)
+    return _checked(provider.load(request), request, identity)
+
+
+def _checked(encoder: Encoder, request: EncoderRequest, identity: EncoderIdentity) -> Encoder:
+    if encoder.identity.fingerprint == identity.fingerprint:
+        return encoder
+    raise ModelMismatch(
+        f"The model found as {request.model!r} is not the one that made this index (fingerprint "
+        f"{encoder.identity.fingerprint[:12]} where {identity.fingerprint[:12]} is expected): its weights, tokenizer or "
+        "settings differ, and its vectors would not fit.",
+        f"Encode the whole index with it: semsearch reindex NAME --model {request.model}   Or say where the model is "
+        "that made the index: semsearch query --model FOLDER")

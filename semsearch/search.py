@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Self
 
@@ -37,15 +37,17 @@ class Searcher:
     in words; `related` by id needs none.
     """
 
-    def __init__(self, index_folder: Path | str, *, device: str = "auto", trust_remote_code: bool = False,
-                 provider: EncoderProvider | None = None) -> None:
-        """Open the index in a folder.
+    def __init__(self, index_folder: Path | str, *, model: str | None = None, device: str = "auto",
+                 trust_remote_code: bool = False, provider: EncoderProvider | None = None) -> None:
+        """Open the index in a folder. `model` says where the model that made the index is now, if it has moved.
 
         Raises:
             IndexNotFound, IndexDamaged, IndexFormatUnsupported: there is nothing to read.
         """
         self.reader = IndexReader(Path(index_folder))
         self._request = request_for(self.reader.manifest.encoder, device, trust_remote_code)
+        if model is not None:
+            self._request = replace(self._request, model=model, revision=None)
         self._provider = provider or LocalModels()
         self._encoder: Encoder | None = None
 

@@ -47,7 +47,7 @@ class FakeProvider:
     def __init__(self) -> None:
         self.encoders: list[FakeEncoder] = []
 
-    def identify(self, request: EncoderRequest) -> EncoderIdentity:
+    def identify(self, request: EncoderRequest, *, allow_download: bool = True) -> EncoderIdentity:
         return FakeEncoder(request).identity
 
     def load(self, request: EncoderRequest) -> FakeEncoder:

@@ -50,6 +50,16 @@ class Commands(click.Group):
         """Return the names of the commands in the order of `--help`."""
         return list(COMMANDS)
 
+    def resolve_command(self, ctx: click.Context, args: list[str]
+                        ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command of a command line; a misspelt one is answered with the nearest name."""
+        if args and not args[0].startswith("-") and args[0] not in COMMANDS:
+            from difflib import get_close_matches
+
+            near = "".join(f" Did you mean {name}?" for name in get_close_matches(args[0], COMMANDS, 1))
+            ctx.fail(f"There is no command {args[0]!r}.{near}")
+        return super().resolve_command(ctx, args)
+
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Return a command by its name."""
         if cmd_name not in COMMANDS:

@@ -9,12 +9,12 @@ import click
 from semsearch.cli.app import App
 from semsearch.cli.console import Console
 from semsearch.cli.options import (
-    output_file,
     console_options,
     device_options,
     index_option,
     json_option,
     model_options,
+    output_file,
 )
 
 RECORDS_REJECTED = 3
@@ -28,7 +28,7 @@ Examples:
   semsearch build                          # again what was named before: only what is new is encoded
   zcat dump.jsonl.gz | semsearch build - --from jsonl
 """)
-@click.argument("sources", nargs=-1, metavar="SOURCE...")
+@click.argument("sources", nargs=-1, metavar="[SOURCE]...")
 @index_option
 @click.option("--from", "from_format", metavar="FORMAT",
               help="What the files are, where looking into them is not enough.")
@@ -56,7 +56,7 @@ def command(ctx: click.Context, sources: tuple[str, ...], folder: Path, from_for
     SOURCE those named before are read again. A build that was stopped goes on where it was; questions can be asked
     meanwhile. Exit status 3 says that it finished and that some records were rejected.
     """
-    from semsearch.build import BuildOptions, build
+    from semsearch.build import BuildOptions, build_index
     from semsearch.cli.build_report import write_report
     from semsearch.cli.output import write_json
     from semsearch.sample import sample_path
@@ -67,10 +67,10 @@ def command(ctx: click.Context, sources: tuple[str, ...], folder: Path, from_for
                            device=device, trust_remote_code=trust_remote_code, factory=factory, prune=prune,
                            confirmed=yes, strict=strict, restore=restore, rebuild=rebuild, dry_run=dry_run,
                            rejects_file=rejects_file)
-    summary = build(named, folder, options, provider=app.provider, progress=console.progress())
+    summary = build_index(named, folder, options, provider=app.provider, progress=console.progress())
     if as_json:
         write_json(summary.as_dict())
     else:
-        write_report(summary, dry_run=dry_run, every_file=console.verbose)
+        write_report(summary, folder, dry_run=dry_run, every_file=console.verbose)
     if summary.rejected:
         ctx.exit(RECORDS_REJECTED)

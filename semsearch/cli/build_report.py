@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Final
 
+from semsearch.cli.options import spelt_home, spelt_index
 from semsearch.cli.progress import duration
 from semsearch.index.paper_table import SourceCounts
 from semsearch.summary import BuildSummary
@@ -14,25 +17,27 @@ _FILES_SHOWN: Final = 20
 _USUAL_ENCODINGS: Final = ("", "ascii", "utf-8")
 
 
-def write_report(summary: BuildSummary, *, dry_run: bool = False, every_file: bool = False) -> None:
-    """Write the report of a build to standard output."""
+def write_report(summary: BuildSummary, folder: Path, *, dry_run: bool = False, every_file: bool = False) -> None:
+    """Write the report of a build of the index in `folder` to standard output."""
     from semsearch.cli.output import open_output
 
     with open_output(None) as stream:
-        for line in report_lines(summary, dry_run=dry_run, every_file=every_file):
+        for line in report_lines(summary, folder, dry_run=dry_run, every_file=every_file):
             stream.write(printable(line) + "\n")
 
 
-def report_lines(summary: BuildSummary, *, dry_run: bool = False, every_file: bool = False) -> Iterator[str]:
+def report_lines(summary: BuildSummary, folder: Path, *, dry_run: bool = False, every_file: bool = False
+                 ) -> Iterator[str]:
     """Yield the lines of a report: files, then papers, then what a user should know, then what to do next."""
     if dry_run:
         yield "Dry run: nothing was written. A build would do this:"
     yield from _file_lines(summary, every_file)
     yield _papers_line(summary)
     yield from _encoding_lines(summary, dry_run)
-    yield from _findings(summary)
+    yield from _findings(summary, dry_run)
+    yield from _truncation_lines(summary, folder)
     yield from _reject_lines(summary, dry_run)
-    yield _next_line(summary, dry_run)
+    yield "Leave --dry-run out to build it." if dry_run else f'Ask: semsearch query{spelt_index(folder)} "..."'
 
 
 def changes_of(summary: BuildSummary) -> str:
@@ -88,22 +93,35 @@ def _encoding_lines(summary: BuildSummary, dry_run: bool) -> Iterator[str]:
         yield f"Search by {summary.factory} finds {summary.recall_at_10:.1%} of the ten nearest papers."
 
 
-def _findings(summary: BuildSummary) -> Iterator[str]:
+def _findings(summary: BuildSummary, dry_run: bool) -> Iterator[str]:
     if summary.renamed:
         yield f"{count_of(summary.renamed, 'paper')} came under an id that another work has, and got a suffix."
     if summary.deleted:
         yield f"{count_of(summary.deleted, 'record')} of deleted papers stayed out; --restore brings them back."
     if summary.without_abstract:
         yield f"{count_of(summary.without_abstract, 'paper')} without an abstract: found by title alone."
-    if summary.coverage < 1:
+    if summary.coverage < 1 and not dry_run:
         yield f"{summary.coverage:.0%} of the papers have a vector; the others cannot be found by meaning yet."
-    if summary.truncated and summary.max_tokens:
-        where = ", ".join(f"{name} {count:,}" for name, count in list(summary.truncated_in.items())[:_FILES_SHOWN])
-        verb = ("abstract is", "was") if summary.papers == 1 else ("abstracts are", "were")
-        yield (f"{summary.truncated:,} of {summary.papers:,} {verb[0]} longer than {summary.max_tokens} tokens and "
-               f"{verb[1]} cut there (longest {summary.longest_tokens:,}): {where}")
-        yield ("  To read more of them, as far as the model can: "
-               f"semsearch reindex {summary.index} --max-tokens {summary.longest_tokens}")
+
+
+def _truncation_lines(summary: BuildSummary, folder: Path) -> Iterator[str]:
+    if not summary.truncated:
+        return
+    now, then = ("is", "was") if summary.truncated == 1 else ("are", "were")
+    yield (f"{summary.truncated:,} of {count_of(summary.papers, 'abstract')} {now} longer than "
+           f"{summary.max_tokens} tokens and {then} cut there (longest {summary.longest_tokens:,}): "
+           f"{_by_file(summary.truncated_in)}")
+    yield ("  To read more of them, as far as the model can: "
+           f"semsearch reindex{spelt_home(folder.parent)} {summary.index} --max-tokens {summary.longest_tokens}")
+
+
+def _by_file(counts: dict[str, int]) -> str:
+    """Return `name count` of each file, without folders where the names alone tell them apart."""
+    bare = [os.path.basename(name) for name in counts]
+    names = bare if len(set(bare)) == len(bare) else list(counts)
+    shown = [f"{name} {count:,}" for name, count in zip(names, counts.values(), strict=True)]
+    more = [f"and {len(shown) - _FILES_SHOWN} more files"] if len(shown) > _FILES_SHOWN else []
+    return ", ".join(shown[:_FILES_SHOWN] + more)
 
 
 def _reject_lines(summary: BuildSummary, dry_run: bool) -> Iterator[str]:
@@ -116,10 +134,3 @@ def _reject_lines(summary: BuildSummary, dry_run: bool) -> Iterator[str]:
         yield f"  Each with file and line: {summary.rejects_file}"
     elif dry_run:
         yield "  --rejects FILE writes them with file and line."
-
-
-def _next_line(summary: BuildSummary, dry_run: bool) -> str:
-    if dry_run:
-        return "Leave --dry-run out to build it."
-    name = "" if summary.index == "papers" else f"-i {summary.index} "
-    return f'Ask: semsearch query {name}"..."'

@@ -11,11 +11,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from importlib import metadata
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from semsearch.cli.list import ListedIndex, list_indexes
 from semsearch.cli.progress import size_of
 from semsearch.errors import SemsearchError
+
+if TYPE_CHECKING:
+    from semsearch.maintenance import IndexInfo
+    from semsearch.provider import EncoderProvider
 
 _BESIDES: Final = ("torch", "transformers", "tokenizers", "huggingface-hub")
 """Packages that come with sentence-transformers and whose versions matter."""
@@ -71,7 +75,7 @@ class Diagnosis:
             yield "" if number else "environment", f"{name}={value}"
 
 
-def diagnose(home: Path) -> Diagnosis:
+def diagnose(home: Path, provider: EncoderProvider | None = None) -> Diagnosis:
     """Look at everything, changing nothing and asking nothing of the network."""
     found = Diagnosis()
     _look_at_python(found)
@@ -81,6 +85,7 @@ def diagnose(home: Path) -> Diagnosis:
         _look_at_model(found)
         _look_at_devices(found)
         _look_at_indexes(found, home)
+        _look_at_models_of_indexes(found, provider)
     _look_at_folders(found, home)
     own = sorted(name for name in os.environ if name.startswith("SEMSEARCH_"))
     found.environment = {name: os.environ[name] for name in (*own, *_VARIABLES) if name in os.environ}
@@ -171,6 +176,31 @@ def _look_at_indexes(found: Diagnosis, home: Path) -> None:
         found.todo.append("There is no index yet. To try it: semsearch build --sample")
 
 
+def _look_at_models_of_indexes(found: Diagnosis, provider: EncoderProvider | None) -> None:
+    """Check that questions can be put to each index: that its model is here, and is the one that made it."""
+    from semsearch.provider import LocalModels
+
+    for listed in found.indexes:
+        problem = _problem_with_model(listed.info, provider or LocalModels()) if listed.info else ""
+        if problem:
+            found.todo.append(f"The index {listed.name} cannot be asked in words: {problem}")
+
+
+def _problem_with_model(info: IndexInfo, provider: EncoderProvider) -> str:
+    from semsearch.encoding import EncoderRequest
+
+    missing = ""
+    for revision in dict.fromkeys((info.revision, None)):
+        try:
+            request = EncoderRequest(info.model, revision, info.max_tokens)
+            if provider.identify(request, allow_download=False).fingerprint == info.fingerprint:
+                return ""
+        except SemsearchError as error:
+            missing = error.message
+    return missing or (f"the model {info.model} that is here is not the one that made it. Encode it again (semsearch reindex "
+                       f"{info.name} --model {info.model}), or bring the old model back.")
+
+
 def _look_at_folders(found: Diagnosis, home: Path) -> None:
     from semsearch.models.cache import cache_folder
 
@@ -181,8 +211,8 @@ def _look_at_folders(found: Diagnosis, home: Path) -> None:
         found.works = False
         found.todo.append(f"{existing} cannot be written to. Give another place with --home or SEMSEARCH_HOME.")
     if found.free_bytes < _LOW_DISK_BYTES:
-        found.todo.append(f"Only {size_of(found.free_bytes)} are free under {existing}. Free some space, or use another "
-                          "disk with --home.")
+        found.todo.append(f"Only {size_of(found.free_bytes)} are free under {existing}. Free some space, or use "
+                          "another disk with --home.")
     try:
         found.cache = str(cache_folder())
     except ImportError:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from semsearch.cli.app import App
 from semsearch.cli.options import console_options, home_option, json_option
 
 if TYPE_CHECKING:
@@ -27,10 +28,11 @@ def command(ctx: click.Context, as_json: bool, home: Path, console: Console) -> 
 
     Versions, model, devices, folders, indexes. Exit status 1 says that building or asking cannot work as things are.
     """
+    app: App = ctx.obj
     from semsearch.cli.diagnosis import diagnose
     from semsearch.cli.output import open_output, write_json
 
-    diagnosis = diagnose(home.expanduser())
+    diagnosis = diagnose(home.expanduser(), app.provider)
     if as_json:
         write_json(diagnosis.as_dict())
     else:

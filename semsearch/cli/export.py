@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from semsearch.cli.options import PAPER_FORMATS, Output, output_file, console_options, index_option, output_options
+from semsearch.cli.options import PAPER_FORMATS, Output, console_options, index_option, output_file, output_options
 
 if TYPE_CHECKING:
     from semsearch.cli.console import Console
@@ -27,7 +27,7 @@ Examples:
 """)
 @output_options(_FORMATS)
 @click.option("--vectors", "vectors_file", type=output_file, metavar="FILE.npy",
-              help="Write the vectors, float32 rows of length 1, as NumPy reads them, and to FILE.ids.txt the id of each row.")
+              help="Write the vectors, float32 rows of length 1, as NumPy reads them, and their ids to FILE.ids.txt.")
 @index_option
 @console_options
 def command(output: Output, vectors_file: Path | None, folder: Path, console: Console) -> None:

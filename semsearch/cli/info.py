@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from semsearch.cli.options import index_name, console_options, index_option, json_option
+from semsearch.cli.options import console_options, index_name, index_option, json_option
 
 if TYPE_CHECKING:
     from semsearch.cli.console import Console

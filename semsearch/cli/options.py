@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import functools
+import os
 import re
+import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,8 +36,8 @@ class Output:
 def index_name(text: str) -> str:
     """Return the name of an index where it is one: one folder name, never a path."""
     if not text or text.startswith(".") or _NO_NAME.search(text):
-        raise click.BadParameter(f"{text!r} is not the name of an index. Give a plain name, as in -i my-papers; --home DIR "
-                                 "says where indexes are.")
+        raise click.BadParameter(f"{text!r} is not the name of an index. Give a plain name, as in -i my-papers; "
+                                 "--home DIR says where indexes are.")
     return text
 
 
@@ -69,8 +71,8 @@ def index_option(function: F) -> F:
     def with_folder(*arguments: Any, index: str, home: Path, **options: Any) -> Any:
         return function(*arguments, folder=home.expanduser() / index, **options)
 
-    named = click.option("-i", "--index", type=index_name, metavar="NAME", default=DEFAULT_INDEX, envvar="SEMSEARCH_INDEX",
-                         show_envvar=True, show_default=True, help="The index.")
+    named = click.option("-i", "--index", type=index_name, metavar="NAME", default=DEFAULT_INDEX,
+                         envvar="SEMSEARCH_INDEX", show_envvar=True, show_default=True, help="The index.")
     return named(home_option(with_folder))  # type: ignore[return-value]
 
 
@@ -99,8 +101,8 @@ def model_options(function: F) -> F:
     """Add `-m/--model`, `--model-revision`, `--max-tokens` and `--factory`."""
     options = [
         click.option("-m", "--model", metavar="NAME|FOLDER",
-                     help="The sentence encoder: its name on the Hugging Face Hub, or a folder that holds one. An index "
-                     "keeps its own.  [default: all-MiniLM-L6-v2]"),
+                     help="The sentence encoder: its name on the Hugging Face Hub, or a folder that holds one. An "
+                     "index keeps its own.  [default: all-MiniLM-L6-v2]"),
         click.option("--model-revision", metavar="REV", help="A branch, tag or commit of the model."),
         click.option("--max-tokens", type=click.IntRange(min=1), metavar="N",
                      help="Cut texts after N tokens.  [default: the model's own limit]"),
@@ -112,6 +114,12 @@ def model_options(function: F) -> F:
     return function
 
 
+def moved_model_option(function: F) -> F:
+    """Add `-m/--model` to a command that asks an index: another model than the index's own is refused."""
+    return click.option("-m", "--model", metavar="NAME|FOLDER",
+                        help="Where the model that made the index is now, if it has moved.")(function)
+
+
 def json_option(function: F) -> F:
     """Add `--json` to a command that prints a summary, passed as `as_json`."""
     return click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")(function)
@@ -121,6 +129,18 @@ def top_k_option(function: F) -> F:
     """Add `-k/--top-k`, alias `-n/--limit`, passed as `top_k`."""
     return click.option("-k", "--top-k", "-n", "--limit", "top_k", type=click.IntRange(min=1), default=10, metavar="N",
                         show_default=True, help="How many papers.")(function)
+
+
+def spelt_index(folder: Path) -> str:
+    """Return the options that name an index on a command line, `""` where the defaults and the environment name it."""
+    usual = os.environ.get("SEMSEARCH_INDEX") or DEFAULT_INDEX
+    return spelt_home(folder.parent) + ("" if folder.name == usual else f" -i {shlex.quote(folder.name)}")
+
+
+def spelt_home(home: Path) -> str:
+    """Return the option that names a folder of indexes, `""` where it is the default or that of the environment."""
+    usual = Path(os.environ.get("SEMSEARCH_HOME") or DEFAULT_HOME).expanduser()
+    return "" if home == usual else f" --home {shlex.quote(str(home))}"
 
 
 def named_or_all(names: Sequence[str], every: bool, home: Path) -> list[str]:

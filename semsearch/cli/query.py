@@ -16,6 +16,7 @@ from semsearch.cli.options import (
     console_options,
     device_options,
     index_option,
+    moved_model_option,
     output_options,
     top_k_option,
 )
@@ -38,15 +39,17 @@ Examples:
 """)
 @click.argument("text", nargs=-1, metavar="TEXT...")
 @click.option("--batch", metavar="FILE|-",
-              help="Many questions, one a line: text, id<TAB>text, or JSON objects with id and text. Written as jsonl (with query_id), csv or trec.")
+              help="Many questions, one a line: text, id<TAB>text, or JSON objects with id and text. Written as jsonl "
+              "(with query_id), csv or trec.")
 @top_k_option
 @output_options(HIT_FORMATS)
 @index_option
+@moved_model_option
 @device_options
 @console_options
 @click.pass_obj
-def command(app: App, text: tuple[str, ...], batch: str | None, top_k: int, output: Output, folder: Path, device: str,
-            trust_remote_code: bool, console: Console) -> None:
+def command(app: App, text: tuple[str, ...], batch: str | None, top_k: int, output: Output, folder: Path, model: str | None,
+            device: str, trust_remote_code: bool, console: Console) -> None:
     """Find the papers nearest in meaning to a question.
 
     The words of TEXT are joined; `-` reads one question from standard input. Best papers first; a higher score is
@@ -60,7 +63,8 @@ def command(app: App, text: tuple[str, ...], batch: str | None, top_k: int, outp
     from semsearch.search import Searcher
 
     questions = read_questions(batch) if batch is not None else []
-    with Searcher(folder, device=device, trust_remote_code=trust_remote_code, provider=app.provider) as searcher:
+    with Searcher(folder, model=model, device=device, trust_remote_code=trust_remote_code,
+                  provider=app.provider) as searcher:
         if questions:
             _answer_batch(searcher, questions, top_k, output, console)
             return

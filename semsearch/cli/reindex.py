@@ -10,10 +10,10 @@ import click
 from semsearch.cli.app import App
 from semsearch.cli.console import Console
 from semsearch.cli.options import (
-    index_name,
     console_options,
     device_options,
     home_option,
+    index_name,
     json_option,
     model_options,
     named_or_all,
@@ -31,7 +31,7 @@ Examples:
   semsearch reindex demo --max-tokens 512
   semsearch reindex --all --factory auto
 """)
-@click.argument("names", nargs=-1, metavar="NAME...", type=index_name)
+@click.argument("names", nargs=-1, metavar="[NAME]...", type=index_name)
 @click.option("--all", "every", is_flag=True, help="All indexes.")
 @model_options
 @device_options
@@ -44,8 +44,9 @@ def command(ctx: click.Context, names: tuple[str, ...], every: bool, model: str 
             home: Path, console: Console) -> None:
     """Make indexes again from their own papers.
 
-    Their sources are not needed. With another model or limit everything is encoded anew; with another factory nothing is. Questions are answered from
-    the old state until the new one is there. One index that fails does not stop the others.
+    Their sources are not needed. With another model or limit everything is encoded anew; with another factory nothing
+    is. Questions are answered from the old state until the new one is there. One index that fails does not stop the
+    others.
     """
     chosen = named_or_all(names, every, home)
     from semsearch.reindex import ReindexOptions
@@ -68,10 +69,10 @@ def _reindex_one(app: App, folder: Path, options: ReindexOptions, as_json: bool,
     from semsearch.cli.build_report import changes_of, count_of
     from semsearch.cli.output import write_json
     from semsearch.cli.progress import duration
-    from semsearch.reindex import reindex
+    from semsearch.reindex import reindex_index
 
     try:
-        summary = reindex(folder, options, provider=app.provider, progress=progress)
+        summary = reindex_index(folder, options, provider=app.provider, progress=progress)
     except SemsearchError as error:
         from semsearch.cli.app import tell_error
 

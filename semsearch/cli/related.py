@@ -14,6 +14,7 @@ from semsearch.cli.options import (
     console_options,
     device_options,
     index_option,
+    moved_model_option,
     output_options,
     top_k_option,
 )
@@ -27,7 +28,7 @@ Examples:
   semsearch related --text my-abstract.txt
   semsearch query "speech" --format ids | semsearch related -
 """)
-@click.argument("names", nargs=-1, metavar="ID...")
+@click.argument("names", nargs=-1, metavar="[ID]...")
 @click.option("--title", "titles", multiple=True, metavar="WORDS",
               help="A paper by words of its title. Can be repeated.")
 @click.option("--text", "texts", multiple=True, metavar="FILE|-",
@@ -35,16 +36,17 @@ Examples:
 @top_k_option
 @output_options(HIT_FORMATS)
 @index_option
+@moved_model_option
 @device_options
 @console_options
 @click.pass_obj
 def command(app: App, names: tuple[str, ...], titles: tuple[str, ...], texts: tuple[str, ...], top_k: int,
-            output: Output, folder: Path, device: str, trust_remote_code: bool, console: Console) -> None:
+            output: Output, folder: Path, model: str | None, device: str, trust_remote_code: bool, console: Console) -> None:
     """Find the papers nearest to those that you name.
 
-    Nearest to one, or to the middle of several. ID is an id, a DOI, an arXiv or PubMed id with or without its URL, or the unique beginning of an id; `-` reads ids
-    from standard input. The papers that are named are never among the answers. By ids and titles alone, no model is
-    loaded.
+    Nearest to one, or to the middle of several. ID is an id, a DOI, an arXiv or PubMed id with or without its URL, or
+    the unique beginning of an id; `-` reads ids from standard input. The papers that are named are never among the
+    answers. By ids and titles alone, no model is loaded.
     """
     if not (names or titles or texts):
         raise click.UsageError("Related to what? Name papers by ID or --title, or give an abstract with --text.")
@@ -54,7 +56,8 @@ def command(app: App, names: tuple[str, ...], titles: tuple[str, ...], texts: tu
     from semsearch.cli.questions import read_names, read_text
     from semsearch.search import Searcher
 
-    with Searcher(folder, device=device, trust_remote_code=trust_remote_code, provider=app.provider) as searcher:
+    with Searcher(folder, model=model, device=device, trust_remote_code=trust_remote_code,
+                  provider=app.provider) as searcher:
         answer = searcher.related(read_names(names), top_k, titles=titles, texts=[read_text(file) for file in texts])
     for note in answer.notes:
         console.note(note)

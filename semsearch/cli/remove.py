@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from semsearch.cli.options import index_name, console_options, home_option, json_option
+from semsearch.cli.options import console_options, home_option, index_name, json_option
 
 if TYPE_CHECKING:
     from semsearch.cli.console import Console

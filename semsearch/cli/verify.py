@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from semsearch.cli.options import index_name, console_options, index_option, json_option, named_or_all
+from semsearch.cli.options import console_options, index_name, index_option, json_option, named_or_all, spelt_index
 
 if TYPE_CHECKING:
     from semsearch.cli.console import Console
@@ -20,7 +20,7 @@ Examples:
   semsearch verify demo other --json
   semsearch verify --all
 """)
-@click.argument("names", nargs=-1, metavar="NAME...", type=index_name)
+@click.argument("names", nargs=-1, metavar="[NAME]...", type=index_name)
 @click.option("--all", "every", is_flag=True, help="All indexes.")
 @json_option
 @index_option
@@ -46,12 +46,12 @@ def command(ctx: click.Context, names: tuple[str, ...], every: bool, as_json: bo
         if as_json:
             write_json(report.as_dict())
         else:
-            _write_report(report)
+            _write_report(report, home)
     if unsound:
         ctx.exit(1)
 
 
-def _write_report(report: VerifyReport) -> None:
+def _write_report(report: VerifyReport, home: Path) -> None:
     from semsearch.cli.build_report import count_of
     from semsearch.writers.display import printable
 
@@ -62,4 +62,4 @@ def _write_report(report: VerifyReport) -> None:
         click.echo(f"  {printable(problem)}")
     if report.problems:
         click.echo("  Restore what is damaged from a copy, or build the index again from its sources: "
-                   f"semsearch build --rebuild -i {report.index}")
+                   f"semsearch build --rebuild{spelt_index(home / report.index)}")

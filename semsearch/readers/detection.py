@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import re
 from dataclasses import dataclass
 from typing import Final
@@ -22,6 +23,8 @@ class Foreign:
 
 
 _MAGIC: Final = (
+    (codecs.BOM_UTF32_LE, Foreign("text in UTF-32", _AS_TEXT)),
+    (codecs.BOM_UTF32_BE, Foreign("text in UTF-32", _AS_TEXT)),
     (b"%PDF-", Foreign("PDF", "Give the abstracts as a text, CSV or JSON Lines file.")),
     (b"PAR1", Foreign("Parquet")),
     (b"ARROW1", Foreign("Arrow")),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from typing import Final
 
@@ -56,7 +56,10 @@ TEXT_NAMES: Final = frozenset(ALIASES["title"] + ALIASES["abstract"])
 _NOT_NAME: Final = re.compile(r"[\W_]+")
 _DOI_ALONE: Final = re.compile(r"^\s*(?:doi\s*:\s*|(?:https?://)?(?:dx\.|www\.)?doi\.org/)?10\.\d{4,9}[\d.]*/\S+\s*$",
                                re.IGNORECASE)
-_DIGITS: Final = re.compile(r"^(?:pmid\s*:?\s*)?0*([1-9]\d{0,8})(?:\.0)?$", re.IGNORECASE | re.ASCII)
+_DIGITS: Final = re.compile(r"^0*([1-9]\d{0,8})(?:\.0)?$", re.ASCII)
+_NORMALISE: Final[Mapping[str, Callable[[str], str]]] = {
+    "doi": normalise_doi, "arxiv": normalise_arxiv, "pmid": normalise_pmid, "acl": normalise_acl,
+    "openalex": normalise_openalex}
 _S2_HASH: Final = re.compile(r"^[0-9a-f]{40}$")
 _ARXIV_CATEGORY: Final = re.compile(r"^[a-z-]+(?:\.[A-Za-z-]{2,})?$")
 _NO_ABSTRACT: Final = re.compile(
@@ -231,17 +234,15 @@ def _named_identifiers(values: Mapping[str, object], own_id: str, url: str) -> d
             value = int(value)
         return collapse_white_space(_loose_text(value))
 
-    found = {"doi": normalise_doi(of_field("doi")), "arxiv": normalise_arxiv(of_field("arxiv")),
-             "pmid": normalise_pmid(of_field("pmid")), "acl": normalise_acl(of_field("acl")),
-             "openalex": normalise_openalex(of_field("openalex"))}
-    digits = _DIGITS.match(of_field("pmid"))
-    if digits:
-        found["pmid"] = digits.group(1)
-    for text in (own_id, url):
-        shaped = {"doi": normalise_doi(text) if _DOI_ALONE.match(text) else "", "arxiv": normalise_arxiv(text),
-                  "pmid": normalise_pmid(text), "acl": normalise_acl(text), "openalex": normalise_openalex(text)}
-        found.update({kind: value for kind, value in shaped.items() if value and not found[kind]})
-    if not found["arxiv"]:
+    found = {}
+    for kind, normalise in _NORMALISE.items():
+        text = of_field(kind)
+        digits = _DIGITS.match(text) if kind == "pmid" else None
+        found[kind] = digits.group(1) if digits else normalise(text) if text else ""
+        for text in (own_id, url):
+            if text and not found[kind] and (kind != "doi" or _DOI_ALONE.match(text)):
+                found[kind] = normalise(text)
+    if not found["arxiv"] and found["doi"]:
         found["arxiv"] = normalise_arxiv(found["doi"])
     if _S2_HASH.match(own_id):
         found["s2"] = own_id

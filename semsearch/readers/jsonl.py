@@ -54,7 +54,6 @@ def read(stream: BinaryIO, name: str) -> Iterator[ReadItem]:
             if line.problem or line.text.strip():
                 yield _item(line)
         reading.encoding = lines.encoding
-        reading.detail = "one object a line"
 
     return Reading(items)
 

@@ -18,6 +18,14 @@ _FULL_NAME_KEYS: Final = ("name", "display_name", "displayName", "fullname", "fu
 _GIVEN_KEYS: Final = ("given", "first", "firstname", "first_name", "firstName", "forename", "given_name", "givenName")
 _FAMILY_KEYS: Final = ("family", "last", "lastname", "last_name", "lastName", "surname", "family_name", "familyName")
 _SUFFIXES: Final = frozenset({"jr", "jr.", "sr", "sr.", "ii", "iii", "iv"})
+_GROUP: Final = re.compile(
+    r"\b(?:group|consortium|collaborat(?:ion|ors|ive)|committee|commission|network|organi[sz]ation|society|association|"
+    r"institut(?:e|ion)|university|ministry|department|council|cent(?:er|re)|foundation|investigators|team|task force|"
+    r"inc|ltd)\b", re.IGNORECASE)
+_FAMILY_INITIALS: Final = re.compile(
+    r"^(?P<family>\S.*?)\s+(?P<given>[^\W\d_a-z]{1,4}|(?:[^\W\d_a-z]\.[\s-]?){1,4})"
+    r"(?:\s+(?P<suffix>Jr\.?|Sr\.?|[2-4](?:nd|rd|th)|II|III|IV))?$")
+"""A name as indexes shorten it: `van der Zee HH`, `Maher LJ 3rd`, `Adler D.G.`"""
 
 
 def author_names(value: object) -> tuple[str, ...]:
@@ -62,6 +70,25 @@ def _name_of(part: object) -> str:
     if isinstance(middle, list):
         given = " ".join([given, *(text for text in middle if isinstance(text, str))])
     return f"{given} {family}"
+
+
+def given_first(name: str) -> str:
+    """Return a name written `Family, Given` or `Family, Given, Jr.` as `Given Family Jr.`; a group's name stays whole."""
+    family, comma, rest = (part.strip() for part in name.partition(","))
+    if not comma or not rest or _GROUP.search(name):
+        return name.strip(" ,")
+    given, _, suffix = (part.strip() for part in rest.partition(","))
+    if given.casefold() in _SUFFIXES:
+        given, suffix = suffix, given
+    return " ".join(part for part in (given, family, suffix.replace(",", "")) if part)
+
+
+def initials_first(name: str) -> str:
+    """Return a name as indexes shorten it (`Maher LJ 3rd`) as `LJ Maher 3rd`; what is none stays as it is."""
+    found = _FAMILY_INITIALS.match(name.strip())
+    if not found or _GROUP.search(name):
+        return name.strip()
+    return " ".join(part.strip() for part in found.group("given", "family", "suffix") if part)
 
 
 def split_names(text: str) -> list[str]:

@@ -101,7 +101,7 @@ def is_one_abstract_a_line(lines: Sequence[str]) -> bool:
 
 
 def _is_wrapped(lines: Sequence[str]) -> bool:
-    """Tell whether lines are those of one text: many begin in lower case, or, in a script without, nearly all are full."""
+    """Tell whether lines are those of one text: many begin in lower case; in scripts without, nearly all are full."""
     longest = max(map(len, lines))
     if longest > _WRAPPED_LINE:
         return False
@@ -121,12 +121,18 @@ def _lines(lines: Iterator[Line]) -> Iterator[list[Line]]:
 def _blocks(lines: Iterator[Line], source: TextLines) -> Iterator[list[Line]]:
     """Yield the lines of each paragraph; one that compressed data broke off in is not given."""
     block: list[Line] = []
+    characters = 0
     for line in lines:
         if line.problem or not _is_blank(line.text):
-            block.append(line)
+            characters += len(line.text)
+            if characters <= _PARAGRAPH_LIMIT:
+                block.append(line)
+            else:
+                first = block[0] if block else line
+                block = [Line(first.number, first.text, TOO_LONG)]
         elif block:
             yield block
-            block = []
+            block, characters = [], 0
     if block and not source.cut:
         yield block
 
@@ -159,8 +165,6 @@ def _item(block: Sequence[Line], heading: Heading) -> ReadItem:
         if line.problem:
             return Rejected(line.number, line.problem, line.text[:VALUE_CHARACTERS])
     raw = "\n".join(line.text for line in block)
-    if len(raw) > _PARAGRAPH_LIMIT:
-        return Rejected(block[0].number, TOO_LONG, raw[:VALUE_CHARACTERS])
     labelled = labelled_paper([line.text for line in block])
     if labelled:
         return Located(replace(labelled, id=paragraph_id(raw)), block[0].number)

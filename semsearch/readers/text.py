@@ -18,10 +18,11 @@ TOO_LONG: Final = "line longer than 64 MiB"
 UNDECODABLE: Final = "text in no encoding that is known here"
 HAS_NUL: Final = "NUL bytes, so no text"
 
-_BOMS: Final = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF32_LE, "utf-32-le"), (codecs.BOM_UTF32_BE, "utf-32-be"),
-                (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
+_BOMS: Final = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
 _NUL_SHARE: Final = 0.2
 """A text in Latin letters as UTF-16 has a NUL in nearly every pair; one in Chinese alone cannot be told this way."""
+_HALF_CHARACTER: Final = b"\xff"
+"""No UTF-8: marks a line of UTF-16 that breaks off within a character."""
 _ESCAPED_BYTE: Final = re.compile("[\udc80-\udcff]")
 _CP1252: Final = bytes(range(0x80, 0x100)).decode("cp1252", "replace")
 _FEW_FOREIGN_BYTES: Final = 3
@@ -42,14 +43,14 @@ class Line:
 class TextLines:
     """The lines of a text file, to be iterated once.
 
-    Line ends are LF, CRLF and bare CR. The encoding is UTF-8, or UTF-16 or UTF-32 where a byte order mark or the NULs
-    show it; a line that is no UTF-8 is read as GB18030 if it is evidently Chinese, else its stray bytes as cp1252.
+    Line ends are LF, CRLF and bare CR. The encoding is UTF-8, or UTF-16 where a byte order mark or the NULs show it; a
+    line that is no UTF-8 is read as GB18030 if it is evidently Chinese, else its stray bytes as cp1252.
     `cut` is true at the end if compressed data broke off: the half line that was left is then not given.
     """
 
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream
-        self._unicode = ""
+        self._is_utf16 = False
         self._utf8_lines = 0
         self._legacy: set[str] = set()
         self.cut = False
@@ -58,8 +59,8 @@ class TextLines:
     @property
     def encoding(self) -> str:
         """What the file is encoded in, `mixed` where lines differ; settled at the end."""
-        if self._unicode:
-            return self._unicode[:6]
+        if self._is_utf16:
+            return "utf-16"
         if not self._legacy:
             return "utf-8"
         if self._utf8_lines or len(self._legacy) > 1:
@@ -80,17 +81,13 @@ class TextLines:
             yield head[mark_bytes:]
             yield from self._blocks()
             return
-        self._unicode = encoding
+        self._is_utf16 = True
         decoder = codecs.getincrementaldecoder(encoding)("surrogatepass")
-        try:
-            yield decoder.decode(head[mark_bytes:]).encode("utf-8", "surrogatepass")
-            for block in self._blocks():
-                yield decoder.decode(block).encode("utf-8", "surrogatepass")
-        except UnicodeDecodeError:
-            yield b"\xff"
-        else:
-            if decoder.getstate()[0]:
-                yield b"\xff"
+        yield decoder.decode(head[mark_bytes:]).encode("utf-8", "surrogatepass")
+        for block in self._blocks():
+            yield decoder.decode(block).encode("utf-8", "surrogatepass")
+        if decoder.getstate()[0]:
+            yield _HALF_CHARACTER
 
     def _blocks(self) -> Iterator[bytes]:
         while block := self._stream.read(_BLOCK_BYTES):
@@ -108,7 +105,7 @@ class TextLines:
         try:
             text = data.decode("utf-8")
         except UnicodeDecodeError:
-            legacy = None if self._unicode else decode_legacy(data)
+            legacy = None if self._is_utf16 else decode_legacy(data)
             if legacy is None:
                 return Line(number, _beginning(data), UNDECODABLE)
             text, encoding = legacy
@@ -166,7 +163,7 @@ def _read_fully(stream: BinaryIO, size: int) -> bytes:
 
 
 def sniff_encoding(head: bytes) -> tuple[str, int]:
-    """Return `utf-8` or the UTF-16 or UTF-32 that a file begins in, and the length of its byte order mark.
+    """Return `utf-8` or the UTF-16 that a file begins in, and the length of its byte order mark.
 
     `utf-8` stands for every encoding whose line ends are those of ASCII.
     """

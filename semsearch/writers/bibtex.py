@@ -45,7 +45,7 @@ def _fields(paper: Paper) -> tuple[str, list[tuple[str, str]]]:
     else:
         kind, venue = ("article" if paper.venue else "misc"), "journal"
     fields = [
-        ("title", f"{{{_title(paper)}}}" if paper.title else ""),
+        ("title", _braced(_as_written(paper, paper.raw_title) or _title(paper.title))),
         ("author", _braced(" and ".join(_author(author) for author in paper.authors))),
         ("year", _braced(str(paper.year or ""))),
         ("month", _MONTHS[int(paper.date[5:7]) - 1] if len(paper.date) >= len("2017-06") else ""),
@@ -55,7 +55,7 @@ def _fields(paper: Paper) -> tuple[str, list[tuple[str, str]]]:
         ("archiveprefix", "{arXiv}" if arxiv else ""),
         ("url", _braced(_verbatim(paper.url))),
         ("keywords", _braced(escape(", ".join(paper.categories)))),
-        ("abstract", _braced(escape(paper.abstract))),
+        ("abstract", _braced(_as_written(paper, paper.raw_abstract) or escape(paper.abstract))),
     ]
     return kind, [(name, value) for name, value in fields if value]
 
@@ -64,9 +64,21 @@ def _braced(value: str) -> str:
     return f"{{{value}}}" if value else ""
 
 
-def _title(paper: Paper) -> str:
+def _title(title: str) -> str:
     """Return the escaped title, words with inner capitals in braces of their own."""
-    return " ".join(f"{{{escape(word)}}}" if _CAPITALS.search(word) else escape(word) for word in paper.title.split())
+    return " ".join(f"{{{escape(word)}}}" if _CAPITALS.search(word) else escape(word) for word in title.split())
+
+
+def _as_written(paper: Paper, raw: str) -> str:
+    """Return what the source wrote where that is LaTeX with braces in pairs, `""` elsewhere."""
+    if paper.markup != "latex":
+        return ""
+    depth = 0
+    for brace in re.findall(r"(?<!\\)[{}]", raw):
+        depth += 1 if brace == "{" else -1
+        if depth < 0:
+            return ""
+    return "" if depth else " ".join(raw.split())
 
 
 def _author(name: str) -> str:

@@ -50,7 +50,10 @@ def wrap(text: str, width: int, most_lines: int | None = None) -> list[str]:
         lines.append(line)
     if most_lines is not None and len(lines) > most_lines:
         lines = lines[:most_lines]
-        lines[-1] = shorten(lines[-1] + " …", width) if display_width(lines[-1]) + 2 > width else lines[-1] + " …"
+        words = lines[-1].split(" ")
+        while len(words) > 1 and display_width(" ".join(words)) + 2 > width:
+            words.pop()
+        lines[-1] = shorten(" ".join(words) + " …", width)
     return lines
 
 

@@ -102,6 +102,7 @@ def test_formats_that_are_read(name: str, head: bytes, found: str) -> None:
         ("x.txt", b"{\\rtf1 x}", "RTF"),
         ("x", b"\x7fELF\x02\x01\x01\0\0\0\0\0", "binary"),
         ("x.txt", bytes(1000), "binary"),
+        ("x.txt", "text\n".encode("utf-32"), "UTF-32"),
         ("x.bib", b"% an empty library\n", "BibTeX by its name"),
     ],
 )

@@ -19,7 +19,7 @@ from semsearch.readers.plain_text import LINES, PARAGRAPHS, TOO_SHORT, is_one_ab
 from semsearch.readers.text import HAS_NUL
 
 ABSTRACTS = [
-    f"We study the {topic} problem, which matters to everyone. Our method is {adverb} better than what was known before. "
+    f"We study the {topic} problem, which matters to everyone. Our method is {adverb} better than what was known. "
     f"Experiments on {number} data sets show it, and we prove a bound that holds for all {topic} instances of any size."
     for topic, adverb, number in [
         ("matching", "much", "three"),

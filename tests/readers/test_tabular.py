@@ -176,7 +176,8 @@ def test_a_separator_line_of_excel() -> None:
 
 def test_the_header_of_scopus() -> None:
     (paper,) = papers_of(
-        '"Authors","Author full names","Author(s) ID","Title","Year","Source title","DOI","Link","Abstract","Author Keywords",'
+        '"Authors","Author full names","Author(s) ID","Title","Year","Source title","DOI","Link","Abstract",'
+        '"Author Keywords",'
         '"Index Keywords","PubMed ID","Language of Original Document","Source","EID"\n'
         '"Lee A.; Ek B.","Lee, Ann (57); Ek, Bo (36)","57; 36","T","2020","J. Graphs","10.1000/X","https://scopus.com/1",'
         '"[No abstract available]","graphs; nets","other","123","English","Scopus","2-s2.0-1"\n'
@@ -198,8 +199,10 @@ def test_the_header_of_scopus() -> None:
 
 def test_the_header_of_zotero() -> None:
     (paper,) = papers_of(
-        '"Key","Item Type","Publication Year","Author","Title","Publication Title","DOI","Url","Abstract Note","Date","Manual Tags"\n'
-        '"ABCD1234","journalArticle","2020","Lee, Ann; Ek, Bo","T","J. Graphs","10.1000/x","https://x.org","A.","2020-05-01","a; b"\n'
+        '"Key","Item Type","Publication Year","Author","Title","Publication Title","DOI","Url",'
+        '"Abstract Note","Date","Manual Tags"\n'
+        '"ABCD1234","journalArticle","2020","Lee, Ann; Ek, Bo","T","J. Graphs","10.1000/x","https://x.org",'
+        '"A.","2020-05-01","a; b"\n'
     )
     assert (
         paper.id,
@@ -300,3 +303,21 @@ def test_real_exports(shared_data: Path, path: str, papers: int, rejected: int, 
     read_papers = [item.paper for item in items if isinstance(item, Located)]
     assert (len(read_papers), len(items) - len(read_papers)) == (papers, rejected)
     assert sum(not paper.abstract for paper in read_papers) == without_abstract
+
+
+@given(st.data())
+def test_one_broken_row_costs_no_other(data: st.DataObject) -> None:
+    quoted = data.draw(st.lists(st.booleans(), min_size=2, max_size=30))
+    broken = data.draw(st.integers(0, len(quoted) - 1))
+    column = data.draw(st.integers(0, 3))
+    rows = []
+    for number, has_marks in enumerate(quoted):
+        cells = [f"id{number}", f"Title {number}", f"Some abstract {number}", "2020"]
+        if number == broken:
+            cells[column] = '"' + cells[column]
+        elif has_marks:
+            cells = [f'"{cell}"' for cell in cells]
+        rows.append(",".join(cells))
+    titles, rejects = titles_and_rejects("id,title,abstract,year\n" + "\n".join(rows) + "\n")
+    assert titles == [f"Title {number}" for number in range(len(rows)) if number != broken]
+    assert rejects == [(broken + 2, UNCLOSED_QUOTE)]

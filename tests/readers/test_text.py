@@ -28,13 +28,13 @@ def lines_of(data: bytes) -> tuple[list[tuple[int, str]], list[tuple[int, str]],
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
-@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32"])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be"])
 def test_encodings_and_line_ends(encoding: str, end: str) -> None:
     text = end.join(["first, in Latin letters", "", "naïve – façade", "last"])
     lines, problems, found = lines_of(text.encode(encoding))
     assert lines == [(1, "first, in Latin letters"), (2, ""), (3, "naïve – façade"), (4, "last")]
     assert problems == []
-    assert found == encoding[:6].replace("utf-8-", "utf-8")[:6].rstrip("-")
+    assert found == encoding[:6].rstrip("-")
 
 
 def test_a_last_line_end_makes_no_line() -> None:
@@ -55,7 +55,7 @@ def test_a_line_end_split_between_two_blocks_is_one() -> None:
 
 @given(
     st.lists(ANY_TEXT, min_size=1),
-    st.sampled_from(["utf-8", "utf-8-sig", "utf-16", "utf-32"]),
+    st.sampled_from(["utf-8", "utf-8-sig", "utf-16"]),
     st.sampled_from(["\n", "\r\n", "\r"]),
 )
 def test_every_text_comes_back(texts: list[str], encoding: str, end: str) -> None:

@@ -1,0 +1,52 @@
+"""Which dollars enclose a formula and which are money."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+_DOLLARS: Final = re.compile(r"\\.|\$\$|\$", re.DOTALL)
+_MATH_SIGN: Final = re.compile(r"[\\^_=<>]")
+_WORD: Final = re.compile(r"[^\W\d_]{3,}")
+_MAX_FORMULA: Final = 2000
+_SHORT: Final = 3
+_MAX_WORDS: Final = 2
+"""More words than this, and no sign of a formula: it is prose between two prices."""
+
+
+def math_dollars(text: str) -> frozenset[int]:
+    """Return the positions of the dollars that open or close a formula.
+
+    A formula reaches to the next dollar, does not begin or end with a space unless it has a sign of mathematics in it,
+    and the dollar that closes it is not followed by a digit ("$5-$6").
+    """
+    if "$" not in text:
+        return frozenset()
+    found = [m for m in _DOLLARS.finditer(text) if not m[0].startswith("\\")]
+    positions: set[int] = set()
+    at = 0
+    while at + 1 < len(found):
+        opening, closing = found[at], found[at + 1]
+        display = opening[0] == "$$"
+        if opening[0] == closing[0] and (display or _is_formula(text, opening.end(), closing.start())):
+            for dollars in (opening, closing):
+                positions.update(range(dollars.start(), dollars.end()))
+            at += 2
+        else:
+            at += 1
+    return frozenset(positions)
+
+
+def _is_formula(text: str, start: int, end: int) -> bool:
+    """Is what is between two dollars a formula?"""
+    if end == start or end - start > _MAX_FORMULA:
+        return False
+    inner = text[start:end]
+    bare = inner.strip()
+    if _MATH_SIGN.search(inner):
+        return not (inner[0].isdigit() and inner[-1].isspace())
+    if inner != bare:
+        return len(bare) <= _SHORT and (bare[:1].isalpha() or len(inner) - len(bare) > 1)
+    if text[end + 1 : end + 2].isdigit() and not bare.isalpha():
+        return False
+    return len(_WORD.findall(bare)) <= (0 if bare[0].isdigit() else _MAX_WORDS)

@@ -1,0 +1,144 @@
+"""BibTeX files cut into the stretches that hold one entry each, in bounded memory."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from semsearch.readers.text import Line
+
+BLOCK_LIMIT_CHARACTERS: Final = 16 * 1024 * 1024
+TOO_LONG: Final = "entry longer than 16 MiB"
+
+_NAME: Final = r"[^\W\d_][\w.+-]*"
+_START: Final = re.compile(rf"[\s\ufeff]*@\s*({_NAME})\s*([{{(]|$)")
+"""Where an entry begins. Files with a byte order mark that were joined have one in the middle."""
+_START_ON_LINE: Final = re.compile(rf"[}})]\s*,?\s*(?=@\s*{_NAME}\s*[{{(])")
+"""An entry that begins on the line on which the one before ends, as some of Scopus do."""
+_OPENING: Final = re.compile(r"[\s\ufeff]*[{(]")
+_COMMENT_LIMIT_CHARACTERS: Final = 1024 * 1024
+
+NO_RECORDS: Final = frozenset({"comment", "preamble", "string", "xdata"})
+"""What begins with `@` and is no work: `@xdata` holds fields for others to take."""
+
+
+@dataclass(slots=True)
+class Block:
+    """The text from the beginning of an entry to that of the next, with the line where it begins.
+
+    `kind` is what follows the `@`, in lower case. `problem` says what makes the text unusable from the position
+    `problem_at` on. `in_comment` is true where the block lies within the braces of `@comment{...}`. `is_last` is true
+    for the last block of the file.
+    """
+
+    line: int
+    kind: str
+    text: str
+    problem: str = ""
+    problem_at: int = 0
+    in_comment: bool = False
+    is_last: bool = False
+
+
+class _Growing:
+    """A block whose lines are being gathered."""
+
+    def __init__(self, line: int, kind: str) -> None:
+        self.line, self.kind = line, kind
+        self.pieces: list[str] = []
+        self.size = 0
+        self.problem, self.problem_at = "", 0
+
+    def add(self, text: str, problem: str) -> None:
+        if self.size > BLOCK_LIMIT_CHARACTERS:
+            return
+        if problem and not self.problem:
+            self.problem, self.problem_at = problem, self.size
+        self.pieces.append(text)
+        self.size += len(text) + 1
+        if self.size > BLOCK_LIMIT_CHARACTERS and not self.problem:
+            self.problem, self.problem_at = TOO_LONG, BLOCK_LIMIT_CHARACTERS
+
+    def block(self) -> Block:
+        return Block(self.line, self.kind, "\n".join(self.pieces), self.problem, self.problem_at)
+
+
+def blocks_of(lines: Iterable[Line]) -> Iterator[Block]:
+    """Yield the blocks of a file; what stands before the first is no entry and not given.
+
+    An entry begins with `@word{` or `@word(` at the beginning of a line or after a closing brace. That holds within an
+    entry that is still open, too: one whose braces do not balance costs no other.
+    """
+    return _mark_comments(_raw_blocks(lines))
+
+
+def _raw_blocks(lines: Iterable[Line]) -> Iterator[Block]:
+    current: _Growing | None = None
+    bare: tuple[int, str, str] | None = None
+    for line in lines:
+        if bare:
+            number, kind, text = bare
+            bare = None
+            if _OPENING.match(line.text):
+                if current:
+                    yield current.block()
+                current = _Growing(number, kind)
+            if current:
+                current.add(text, "")
+        for text in _split_line(line.text) if "@" in line.text else (line.text,):
+            found = _START.match(text) if "@" in text else None
+            if found and not found.group(2) and not line.problem:
+                bare = (line.number, found.group(1).lower(), text)
+                continue
+            if found:
+                if current:
+                    yield current.block()
+                current = _Growing(line.number, found.group(1).lower())
+            if current:
+                current.add(text, line.problem)
+    if current:
+        if bare:
+            current.add(bare[2], "")
+        last = current.block()
+        last.is_last = True
+        yield last
+
+
+def _split_line(text: str) -> Iterator[str]:
+    start = 0
+    for found in _START_ON_LINE.finditer(text):
+        yield text[start:found.end()]
+        start = found.end()
+    yield text[start:]
+
+
+def _mark_comments(blocks: Iterator[Block]) -> Iterator[Block]:
+    """Mark the entries within `@comment{...}`.
+
+    BibTeX itself would read them; whoever wrote them there did not want them read, as later programs see it. A comment
+    whose braces do not close within 1 MiB ends at the next entry, and so do all that follow in the file.
+    """
+    trusted = True
+    for block in blocks:
+        if block.kind != "comment" or not trusted:
+            yield block
+            continue
+        waiting = [block]
+        depth, size = _depth(block), len(block.text)
+        while depth > 0 and size <= _COMMENT_LIMIT_CHARACTERS:
+            following = next(blocks, None)
+            if following is None:
+                break
+            waiting.append(following)
+            depth += _depth(following)
+            size += len(following.text)
+        trusted = depth <= 0
+        for position, held in enumerate(waiting):
+            held.in_comment = trusted and position > 0
+            yield held
+
+
+def _depth(block: Block) -> int:
+    return block.text.count("{") - block.text.count("}")

@@ -1,0 +1,85 @@
+"""What a reader found out about a record, made into a paper in the one way that holds for all formats."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Final
+
+from semsearch.identifiers import normalise_arxiv
+from semsearch.paper import Paper, collapse_white_space, content_id
+from semsearch.readers.fields import NO_TEXT, WrongType
+
+_TAG: Final = re.compile(r"</?[A-Za-z][^<>]{0,500}>")
+_ID_KINDS: Final = ("doi", "arxiv", "pmid", "acl", "openalex", "s2")
+
+
+@dataclass(slots=True)
+class Parts:
+    """The fields of a record as they were found: title and abstract in their markup, identifiers normalised.
+
+    `own_id` is the record's own id, `space` the id space that it is unique in, both `""` where there is none.
+    """
+
+    title: str = ""
+    abstract: str = ""
+    markup: str = "html"
+    authors: Iterable[str] = ()
+    date: str = ""
+    venue: str = ""
+    categories: Iterable[str] = ()
+    url: str = ""
+    language: str = ""
+    own_id: str = ""
+    space: str = ""
+    identifiers: dict[str, str] = field(default_factory=dict)
+
+    def paper(self) -> Paper:
+        """Return the paper; raises WrongType where there is neither title nor abstract."""
+        title, abstract = cleaned_title(self.title, self.markup), cleaned_abstract(self.abstract, self.markup)
+        named = {kind: value for kind, value in self.identifiers.items() if value}
+        if "arxiv" not in named and normalise_arxiv(named.get("doi", "")):
+            named["arxiv"] = normalise_arxiv(named["doi"])
+        if not title and not abstract:
+            raise WrongType(NO_TEXT, self.own_id or next(iter(named.values()), ""))
+        authors = tuple(name for name in map(collapse_white_space, self.authors) if name)
+        year = int(self.date[:4]) if self.date else None
+        raw_title = "" if collapse_white_space(self.title) == title else self.title
+        raw_abstract = "" if collapse_white_space(self.abstract) == abstract else self.abstract
+        own = ((f"id:{self.space}", self.own_id),) if self.own_id and self.space else ()
+        return Paper(
+            id=self.own_id or next((named[kind] for kind in _ID_KINDS if kind in named), "")
+            or content_id(title, abstract, authors, year),
+            title=title,
+            abstract=abstract,
+            authors=authors,
+            year=year,
+            date=self.date,
+            venue=collapse_white_space(self.venue),
+            categories=tuple(dict.fromkeys(text for text in map(collapse_white_space, self.categories) if text)),
+            url=collapse_white_space(self.url),
+            doi=named.get("doi", ""),
+            language=collapse_white_space(self.language),
+            identifiers=(*own, *named.items()),
+            raw_title=raw_title,
+            raw_abstract=raw_abstract,
+            markup=self.markup if (raw_title or raw_abstract) and self.markup != "plain" else "",
+        )
+
+
+def cleaned_title(text: str, markup: str) -> str:
+    """Return a title as it is shown and embedded."""
+    return _without_markup(text, markup)
+
+
+def cleaned_abstract(text: str, markup: str) -> str:
+    """Return an abstract as it is shown and embedded."""
+    return _without_markup(text, markup)
+
+
+def _without_markup(text: str, markup: str) -> str:
+    if markup == "html":
+        text = html.unescape(_TAG.sub("", text))
+    return collapse_white_space(text)

@@ -1,0 +1,171 @@
+"""Records of tagged fields, as reference managers and databases export them: gathered line by line, turned into papers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from semsearch.paper import collapse_white_space
+from semsearch.readers.base import VALUE_CHARACTERS, Located, ReadItem, Rejected
+from semsearch.readers.dates import date_of
+from semsearch.readers.fields import WrongType, paper_of_fields
+
+RECORD_TOO_LONG: Final = "record longer than 16 Mi characters"
+
+_RECORD_CHARACTERS: Final = 16 * 1024 * 1024
+"""No record is longer; what goes on after so much without an end of record is no record."""
+_HTML: Final = re.compile(r"</?[A-Za-z][A-Za-z0-9:]*(?:\s[^<>]*)?/?>|&(?:#\d+|#x[0-9a-fA-F]+|[A-Za-z]{2,8});")
+_SPACED_DATE: Final = re.compile(r"^\s*(\d{4})\s+(\d{1,2})(?:\s+(\d{1,2}))?\s*$", re.ASCII)
+_MONTH_YEAR: Final = re.compile(r"^\s*(\d{1,2})[\s/](\d{4})\s*$", re.ASCII)
+_MAJOR_TOPIC: Final = re.compile(r"(?:(?<=/)|^)\*|\*$")
+"""The star by which MEDLINE and Ovid mark a main subject."""
+_PMID_DIGITS: Final = re.compile(r"^\s*(?:pmid\s*:?\s*)?0*([1-9]\d{0,8})\b", re.IGNORECASE | re.ASCII)
+
+
+@dataclass(slots=True)
+class Record:
+    """A record as it is gathered: its fields by tag, each value as the lines it was wrapped over.
+
+    `line` is where it begins and `value` what stands there; `problem` says why it is unusable as a whole.
+    """
+
+    line: int
+    value: str = ""
+    problem: str = ""
+    fields: dict[str, list[list[str]]] = field(default_factory=dict)
+    tag: str = ""
+    _characters: int = 0
+
+    def begin(self, tag: str, text: str) -> None:
+        """Begin a field."""
+        self.tag = tag
+        if self._has_room(text):
+            self.fields.setdefault(tag, []).append([text])
+
+    def go_on(self, text: str) -> None:
+        """Add a line to the field that was begun last; before any field it is no part of the record."""
+        if self.tag and self._has_room(text):
+            self.fields[self.tag][-1].append(text)
+
+    def again(self, text: str) -> None:
+        """Begin another value of the field that was begun last."""
+        if self.tag:
+            self.begin(self.tag, text)
+
+    def _has_room(self, text: str) -> bool:
+        self._characters += len(text) + 1
+        if self._characters > _RECORD_CHARACTERS:
+            self.problem = self.problem or RECORD_TOO_LONG
+            self.fields.clear()
+            self.tag = ""
+            return False
+        return True
+
+    def values(self, *tags: str) -> list[str]:
+        """Return the values of the tags that say anything, in the order of the tags given, wrapped lines joined."""
+        texts = [" ".join(lines).strip() for tag in tags for lines in self.fields.get(tag, ())]
+        return [text for text in texts if text]
+
+    def first(self, *tags: str) -> str:
+        """Return the first value of the first of the tags that has one, `""` where none has."""
+        for tag in tags:
+            for lines in self.fields.get(tag, ()):
+                text = " ".join(lines).strip()
+                if text:
+                    return text
+        return ""
+
+    def text(self, *tags: str) -> str:
+        """Return all different values of the first of the tags that has one, joined."""
+        for tag in tags:
+            values = self.values(tag)
+            if values:
+                return " ".join(dict.fromkeys(values))
+        return ""
+
+    def lists(self, tag: str) -> list[str]:
+        """Return the lines of a tag whose values go one a line."""
+        return [line.strip() for lines in self.fields.get(tag, ()) for line in lines if line.strip()]
+
+
+def item_of(record: Record, fields: Mapping[str, object], *, own_id: str = "", space: str = "",
+            more_identifiers: Sequence[tuple[str, str]] = ()) -> ReadItem:
+    """Return the paper of a record, or why there is none.
+
+    `fields` has the names of `semsearch.readers.fields`. `own_id` is what the record calls itself; it is also an
+    identifier where an id space is named.
+    """
+    if record.problem:
+        return Rejected(record.line, record.problem, record.value[:VALUE_CHARACTERS])
+    named = {key: value for key, value in fields.items() if value}
+    title, abstract = str(named.get("title", "")), str(named.get("abstract", ""))
+    if own_id:
+        named["id"] = own_id
+    try:
+        paper = paper_of_fields(named, space)
+    except WrongType as wrong:
+        return Rejected(record.line, str(wrong), record.value[:VALUE_CHARACTERS])
+    identifiers = tuple(dict.fromkeys((*(pair for pair in paper.identifiers if space or pair[0] != "id:"),
+                                       *more_identifiers)))
+    return Located(replace(paper, identifiers=identifiers), record.line)
+
+
+def keywords(values: Iterable[str]) -> list[str]:
+    """Return keywords, of which a value may hold several between semicolons, without marks of the main subject."""
+    parts = [collapse_white_space(part) for value in values for part in value.split(";")]
+    return list(dict.fromkeys(bare for bare in (_MAJOR_TOPIC.sub("", part) for part in parts) if bare))
+
+
+def most_precise_date(texts: Iterable[str]) -> str:
+    """Return the most precise date among `texts` of the year that the first of them gives; `""` where none is one."""
+    dates = [date for date in map(date_in, texts) if date]
+    return max((date for date in dates if date[:4] == dates[0][:4]), key=len, default="")
+
+
+def date_in(text: str) -> str:
+    """Return the ISO date in a text, where `2013 06 10` and `07 2006` count too."""
+    text = _MONTH_YEAR.sub(r"\2-\1", _SPACED_DATE.sub(lambda found: "-".join(filter(None, found.groups())), text))
+    return date_of(text)
+
+
+def pmid_in(text: str) -> str:
+    """Return the digits at the beginning of a field that holds a PubMed id, `""` where there are none."""
+    found = _PMID_DIGITS.match(text)
+    return found.group(1) if found else ""
+
+
+class LineHeads:
+    """Shows the beginning of every line of a file to `see`, in bounded memory: the base of counters of records.
+
+    Lines end with LF, CRLF or bare CR.
+    """
+
+    def __init__(self, see: Callable[[bytes], None]) -> None:
+        self._see = see
+        self._rest = b""
+
+    def feed(self, block: bytes) -> None:
+        """Take the next bytes; the last line may go on, and a carriage return at the end may be half of a line end."""
+        lines = (self._rest + block).splitlines(keepends=True)
+        rest = lines.pop() if lines else b""
+        for line in lines:
+            self._see(line[:_HEAD_BYTES].strip(b"\r\n").removeprefix(_MARK))
+        ended = rest.endswith(b"\r")
+        self._rest = rest[:_HEAD_BYTES] + (b"\r" if ended and len(rest) > _HEAD_BYTES else b"")
+
+    def finish(self) -> None:
+        """Show the last line."""
+        if self._rest:
+            self._see(self._rest[:_HEAD_BYTES].strip(b"\r\n").removeprefix(_MARK))
+            self._rest = b""
+
+
+_HEAD_BYTES: Final = 256
+_MARK: Final = b"\xef\xbb\xbf"
+
+
+def head_lines(text: str) -> Iterator[str]:
+    """Yield the lines of the beginning of a file that are not blank."""
+    return (line for line in re.split(r"\r\n|\r|\n", text) if line.strip())
