@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from semsearch.errors import NothingToIndex, RecordRejected, SourceNotFound, UnknownFormat, UsageError
+from semsearch.errors import InputError, NothingToIndex, RecordRejected, SourceNotFound, UnknownFormat, UsageError
 from semsearch.index.reader import IndexReader
 from semsearch.index.staged_papers import SourceEntry, StagedPapers
 from semsearch.index.state import RememberedSource
@@ -84,7 +84,7 @@ def find_nothing_new(sources: SourceList, base: IndexReader, prune: bool) -> Int
         if _is_unchanged(file, from_format, known):
             intake.unchanged.add(file.path)
         elif (refusal := _refusal(file, from_format)) is not None:
-            intake.refused[file.name] = refusal
+            intake.refused[_shown(file.name)] = refusal
         else:
             return None
     if prune and (_vanished(sources, known) or base.papers.outdated_sources() & intake.unchanged):
@@ -108,16 +108,13 @@ def read_sources(sources: SourceList, staged: StagedPapers, *, strict: bool, pro
                 intake.unchanged.add(file.path)
                 task.advance(size)
                 continue
-            try:
-                reader = SourceReader(file, from_format)
-            except UnknownFormat as error:
-                if not file.in_folder:
-                    raise
-                intake.refused[file.name] = error.message
-                progress.note(f"Skipped {file.name}: {error.message}")
+            refusal = _refusal(file, from_format)
+            if refusal is not None:
+                intake.refused[_shown(file.name)] = refusal
+                progress.note(f"Skipped {_shown(file.name)}: {refusal}")
                 task.advance(size)
                 continue
-            _read_one(file, from_format, reader, staged, task, strict)
+            _read_one(file, from_format, SourceReader(file, from_format), staged, task, strict)
             intake.complete.add(file.path)
     return intake
 
@@ -198,7 +195,16 @@ def _vanished(sources: SourceList, known: Collection[str]) -> list[str]:
 
 
 def _refusal(file: SourceFile, from_format: str | None) -> str | None:
-    """Return why a file found in a folder is of no format that is read, None where it is to be read."""
+    """Return why a file found in a folder cannot be read, None where it is to be read.
+
+    Raises:
+        InputError: the file was named itself, and its name cannot be remembered.
+    """
+    if _shown(file.path) != file.path:
+        reason = f"The name of {_shown(file.path)} is no text in UTF-8."
+        if not file.in_folder:
+            raise InputError(reason, "Rename it.")
+        return reason
     if not file.in_folder:
         return None
     try:
@@ -216,6 +222,11 @@ def _is_unchanged(file: SourceFile, from_format: str | None, known: Mapping[str,
     if signature not in {_signature(form, from_format) for form in FORMATS}:
         return False
     return sha256 == read_file_sha256(file.path)
+
+
+def _shown(name: str) -> str:
+    """Return the name of a file so that it can be written anywhere: bytes that are no UTF-8 are spelled out."""
+    return os.fsencode(name).decode("utf-8", "backslashreplace")
 
 
 def _signature(form: Format, from_format: str | None) -> str:

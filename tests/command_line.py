@@ -11,8 +11,9 @@ from fakes import FakeProvider
 
 from semsearch.cli.app import App, main
 
-BIRDS = {"id": "birds1", "title": "Birds navigate", "abstract": "Birds watch stars.", "authors": ["Ada Byron", "Li, Wei"],
-         "year": 2001, "venue": "Journal of Birds", "categories": ["biology"], "doi": "10.1000/birds", "url": "https://b.org/1"}
+BIRDS = {"id": "birds1", "title": "Birds navigate", "abstract": "Birds watch stars.",
+         "authors": ["Ada Byron", "Li, Wei"], "year": 2001, "venue": "Journal of Birds", "categories": ["biology"],
+         "doi": "10.1000/birds", "url": "https://b.org/1"}
 SONGS = {"id": "songs2", "title": "Birds sing", "abstract": "Males sing tunes.", "authors": ["Ada Byron"], "year": 2002}
 CELLS = {"id": "cells3", "title": "Cells divide", "abstract": "Cells copy genes.", "year": 2003}
 

@@ -608,7 +608,7 @@ one_record = st.fixed_dictionaries(
 
 
 class TestOrderOfArrival:
-    @settings(max_examples=500, deadline=None)
+    @settings(max_examples=30, deadline=None)
     @given(items=st.lists(one_record, min_size=1, max_size=7), data=st.data())
     def test_the_works_do_not_depend_on_the_order_of_records(self, tmp_path_factory, items, data):
         folder = tmp_path_factory.mktemp("order")
@@ -621,7 +621,7 @@ class TestOrderOfArrival:
         if not summary.renamed and not other.renamed:
             assert papers_in(folder / "one") == papers_in(folder / "two")
 
-    @settings(max_examples=500, deadline=None)
+    @settings(max_examples=30, deadline=None)
     @given(items=st.lists(one_record, min_size=2, max_size=7), data=st.data())
     def test_the_works_do_not_depend_on_what_came_first(self, tmp_path_factory, items, data):
         """Two files in two runs, or at once, or after detours, make the same works; ids once given stay."""

@@ -39,7 +39,8 @@ _PLACEHOLDER: Final = re.compile(
     r"""[\[(<]?\s*(?:
         (?:no|without)\s+abstract(?:\s+(?:is\s+)?(?:available|provided|found|given|present|supplied))?
         | (?:the\s+)?abstract\s+(?:is\s+)?(?:not\s+(?:available|provided|found)|unavailable|missing)
-        | abstract | summary | n\s?/\s?a | null | none | nan | nil | undefined | not\s+available | unavailable | -{1,3} | \.{1,3} | \?
+        | abstract | summary | n\s?/\s?a | null | none | nan | nil | undefined | not\s+available | unavailable
+        | -{1,3} | \.{1,3} | \?
         | to\s+be\s+announced | tba | \(?no\s+text\)?
     )\s*[.!]?\s*[\])>]?\.?""",
     re.VERBOSE | re.IGNORECASE,

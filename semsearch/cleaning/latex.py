@@ -25,7 +25,7 @@ from semsearch.cleaning.latex_symbols import ACCENTS, FUNCTIONS, LETTERS, symbol
 
 _NEEDS_WORK: Final = re.compile(r"[\\${}~]|``")
 _MAX_DEPTH: Final = 40
-_MAX_OPTION: Final = 300
+_MAX_VERB: Final = 300
 _VERBATIM_CHARACTERS: Final = 2000
 
 _TOKEN: Final = re.compile(
@@ -36,7 +36,7 @@ _TOKEN: Final = re.compile(
     |(?P<dashes>-{2,}+)""",
     re.VERBOSE | re.DOTALL,
 )
-_OPTION: Final = re.compile(r"\s{0,5}\[([^\[\]{}$\\]{0,%d})\]" % _MAX_OPTION)
+_OPTION: Final = re.compile(r"\s{0,5}\[([^\[\]{}$\\]{0,300})\]")
 _PATH: Final = re.compile(r"[A-Z]:\\([A-Za-z]*+)")
 _RANGE: Final = re.compile(r"[\d%]~\d")
 _TIE_BEFORE: Final = re.compile(r"[\w.,:;)\]}%$]")
@@ -227,7 +227,7 @@ class _Scanner:
 
     def verb(self, end: int) -> int:
         r"""Take `\verb|...|` as it stands."""
-        close = self.text.find(self.text[end], end + 1, end + _MAX_OPTION) if end < len(self.text) else -1
+        close = self.text.find(self.text[end], end + 1, end + _MAX_VERB) if end < len(self.text) else -1
         if close < 0:
             return end
         self.add(self.text[end + 1 : close])

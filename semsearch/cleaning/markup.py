@@ -46,7 +46,8 @@ _INLINE: Final = frozenset(
     italic bold sc scp underline overline strike monospace roman sans-serif styled-content named-content ext-link
     xref email uri inline-formula alternatives tex-math label fn graphic inline-graphic media img sub-title subtitle
     bdi bdo center dfn nobr wbr time data strike o inter-ref cross-ref smallcaps style script smallcap institution
-    chem-struct private-char glyph-data glyph-ref related-article target x textcolor annotation annotation-xml""".split()
+    chem-struct private-char glyph-data glyph-ref related-article target x annotation
+    annotation-xml""".split()
 )
 _KNOWN: Final = _BLOCKS | _INLINE | MATH_ELEMENTS
 _DROPPED: Final = frozenset(["script", "style", "annotation", "annotation-xml", "glyph-data"])
@@ -54,7 +55,7 @@ _CAPTURED: Final = (
     _HEADINGS | _DROPPED | MATH_ELEMENTS | {"sup", "sub", "inf", "tex-math", "alternatives", "abstracttext"}
 )
 _DOCUMENT: Final = re.compile(r"\\begin\{document\}")
-_EMPTY: Final = frozenset(["br", "break", "hr", "img", "none", "mprescripts", "mspace", "graphic", "inline-graphic", "wbr"])
+_EMPTY: Final = frozenset("br break hr img none mprescripts mspace graphic inline-graphic wbr".split())
 _SHORT_CLOSE: Final = re.compile(r"</(?:\w{1,20}:)?([A-Za-z])>")
 _BARE_ATTRIBUTE: Final = re.compile(r"(?:^|\s)[\w:.-]++(?=\s|\Z)(?!\s*=)")
 _DECLARATION: Final = re.compile(r"<(?:!(?:DOCTYPE|ENTITY|ELEMENT)|\?xml)", re.IGNORECASE)
@@ -162,8 +163,8 @@ class _Stripper:
         if name in _BLOCKS:
             self.new_line()
         if empty or name in _EMPTY:
-            if name in ("mspace", "br", "break"):
-                self.frames[-1].pieces.append(" " if name == "mspace" else "\n")
+            if name == "mspace":
+                self.frames[-1].pieces.append(" ")
         elif name not in _CAPTURED:
             return
         elif not closing:
@@ -195,7 +196,9 @@ def _element_text(frame: _Frame) -> str:
         return ""
     if name == "alternatives":
         return next((piece for piece in frame.pieces if piece.strip()), "")
-    attributes = {found[1].lower(): html.unescape(found[2] or found[3] or "") for found in _ATTRIBUTE.finditer(frame.attributes)}
+    attributes = {
+        found[1].lower(): html.unescape(found[2] or found[3] or "") for found in _ATTRIBUTE.finditer(frame.attributes)
+    }
     if name == "math" and attributes.get("alttext", "").strip():
         return latex_to_text(f"${attributes['alttext'].strip().strip('$')}$")
     if name in MATH_ELEMENTS:

@@ -9,7 +9,7 @@ _YEAR: Final = r"(?:1[89]|20)\d\d"
 _SIGN: Final = r"(?:©|\([cC]\)|&copy;)"
 _NOTICE_START: Final = re.compile(
     rf"""(?:Crown\s+)?(?:
-        {_SIGN}\s*(?:[Cc]opyright|COPYRIGHT)?,?\s*(?:by\s+)?(?:the\s+)?(?:{_YEAR}|\S*[A-Z])
+        {_SIGN}\s*(?:[Cc]opyright|COPYRIGHT)?,?\s*(?:by\s+)?(?:[Tt]he\s+)?(?:{_YEAR}(?!\s+[a-z]{{3}})|\S*[A-Z])
         | (?:[Cc]opyright|COPYRIGHT)\s*(?:{_SIGN}\s*,?\s*(?:{_YEAR}|\S*[A-Z])|(?:\(\s*)?{_YEAR}\b)
         | Copyright\s+of\s[^.]{{1,150}}\sis\s+the\s+property\s+of\s
     )""",
@@ -34,9 +34,8 @@ _NOTICE_WORDS: Final = re.compile(
 )
 _SENTENCE_END: Final = re.compile(r"(?:(?<![\s.][A-Z])|(?<=\.[A-Z])|(?<=\.\s[A-Z]))[.!](?=\s+[^\sa-z&,])|[.!)]?\Z")
 _COMPANY: Final = re.compile(r"(?:[A-Z]\.\s?)*(?:[A-Z]\b|Inc|Ltd|LLC|GmbH|Co|Corp|KGaA|AG|SA)\.?,?(?:\s|\Z)")
-_NAME_ONLY: Final = re.compile(r"\S+(?:\s+\S+){0,14}")
-_VERB: Final = re.compile(r"\b(?:is|are|was|were|has|have|we|this|that|can|shows?|presents?|present|proposes?)\b", re.IGNORECASE)
-_BEFORE_END_NOTICE: Final = re.compile(r"(?:[.!?:;)\]\"”’»*%。]|\Z)\s*\Z")
+_VERB: Final = re.compile(r"\b(?:is|are|was|were|has|have|we|this|that|can|shows?|presents?|proposes?)\b", re.IGNORECASE)
+_BEFORE_END_NOTICE: Final = re.compile(r"(?:[.!?:;)\]\"”’»*%。])\s*\Z")
 _LONGEST_SENTENCE: Final = 300
 _LONGEST_NOTICE: Final = 1500
 _MOST_SENTENCES: Final = 12

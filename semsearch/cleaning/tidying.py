@@ -9,7 +9,9 @@ from typing import Final
 from semsearch.paper import collapse_white_space
 
 _UNUSUAL: Final = re.compile(r"[^\x20-\x7e\xa1-\xac\xae-\u02ff]| {2,}|^ | $")
-_INVISIBLE: Final = re.compile("[\u00ad\u034f\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufeff]")
+_INVISIBLE: Final = re.compile(
+    "[\u00ad\u034f\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufeff]"
+)
 _JOINER: Final = re.compile("[\u200c\u200d]+")
 _NO_JOINER_AFTER: Final = "[\x00-\u058f\u1e00-\u2e7f]"
 _STRAY_JOINERS: Final = re.compile(f"(?:^|(?<={_NO_JOINER_AFTER}))[\u200c\u200d]+")
@@ -19,7 +21,7 @@ _COMPATIBILITY: Final = re.compile("[\ufb00-\ufb06\uff10-\uff19\uff21-\uff3a\uff
 """Latin ligatures, full-width letters and digits, letters of mathematical alphabets."""
 
 _BROKEN_WORD: Final = re.compile(
-    r"(?<=[^\W\d_])(?:[-\u2010][ \t]{0,8}|\u00ad)(?:\r\n?|[\n\u2028])[ \t]{0,40}(?=[^\W\d_])"
+    r"(?<=[^\W_])(?:[-\u2010][ \t]{0,8}|\u00ad)(?:\r\n?|[\n\u2028])[ \t]{0,40}(?=[^\W_])"
 )
 _LEFT: Final = re.compile(r"[^\W_]++\Z")
 _RIGHT: Final = re.compile(r"[^\W_]++")
@@ -46,7 +48,8 @@ def tidy(text: str) -> str:
 
     A word cut at the end of a line is joined. The hyphen stays where it belongs to the word: after an earlier hyphen
     (state-of-/the-art), before a later one, beside a digit or a capital letter, after a word that makes compounds
-    (well-/known), and where the text spells the word with a hyphen elsewhere; a suspended hyphen (pre- and post-) keeps its space.
+    (well-/known), and where the text spells the word with a hyphen elsewhere; a suspended hyphen (pre- and post-)
+    keeps its space.
     """
     if not _UNUSUAL.search(text):
         return text

@@ -38,7 +38,7 @@ def command(names: tuple[str, ...], restore: bool, yes: bool, as_json: bool, fol
     if restore:
         _restore(folder, wanted, as_json)
         return
-    if not yes and sys.stdin.isatty():
+    if not yes and stdin_is_terminal():
         _ask(folder, wanted)
     from semsearch.cli.output import write_json
     from semsearch.maintenance import delete
@@ -51,6 +51,11 @@ def command(names: tuple[str, ...], restore: bool, yes: bool, as_json: bool, fol
             _say("Deleted", paper_id, title)
     if not as_json:
         console.note("To take it back: semsearch delete --restore ID...")
+
+
+def stdin_is_terminal() -> bool:
+    """Return whether somebody is there to answer."""
+    return sys.stdin.isatty()
 
 
 def _restore(folder: Path, names: list[str], as_json: bool) -> None:

@@ -197,8 +197,8 @@ def _problem_with_model(info: IndexInfo, provider: EncoderProvider) -> str:
                 return ""
         except SemsearchError as error:
             missing = error.message
-    return missing or (f"the model {info.model} that is here is not the one that made it. Encode it again (semsearch reindex "
-                       f"{info.name} --model {info.model}), or bring the old model back.")
+    return missing or (f"the model {info.model} that is here is not the one that made it. Encode it again (semsearch "
+                       f"reindex {info.name} --model {info.model}), or bring the old model back.")
 
 
 def _look_at_folders(found: Diagnosis, home: Path) -> None:

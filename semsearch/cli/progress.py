@@ -16,7 +16,6 @@ LINE_SECONDS: Final = 30.0
 _BAR_AFTER_SECONDS: Final = 0.5
 """What is done sooner needs no bar."""
 _MINUTE: Final = 60
-_HOUR: Final = 3600
 
 
 class _BarTask:
@@ -116,20 +115,18 @@ def amount_of(amount: int, unit: str) -> str:
 
 
 def size_of(size_bytes: int) -> str:
-    """Return a number of bytes in the largest unit that leaves a whole number, decimal as disks are sold."""
-    size = float(size_bytes)
-    for unit in ("B", "kB", "MB", "GB"):
-        if size < 1000:
-            return f"{size:.0f} {unit}" if unit == "B" or size >= 100 else f"{size:.1f} {unit}"
-        size /= 1000
-    return f"{size:.1f} TB"
+    """Return a number of bytes in words, decimal as disks are sold: `999 B`, `1.5 kB`, `123 MB`."""
+    size, unit = float(size_bytes), "B"
+    for larger in ("kB", "MB", "GB", "TB"):
+        if round(size) < 1000:
+            break
+        size, unit = size / 1000, larger
+    return f"{size:.0f} {unit}" if unit == "B" or size >= 100 else f"{size:.1f} {unit}"
 
 
 def duration(seconds: float) -> str:
-    """Return a time in words: `12 s`, `3 min`, `2 h 5 min`."""
-    if seconds < _MINUTE:
+    """Return a time in words: `3.4 s`, `12 s`, `3 min`, `2 h 5 min`."""
+    if round(seconds) < _MINUTE:
         return f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s"
-    if seconds < _HOUR:
-        return f"{seconds / _MINUTE:.0f} min"
-    hours, rest = divmod(seconds, _HOUR)
-    return f"{hours:.0f} h {rest / _MINUTE:.0f} min"
+    minutes = round(seconds / _MINUTE)
+    return f"{minutes} min" if minutes < _MINUTE else f"{minutes // _MINUTE} h {minutes % _MINUTE} min"

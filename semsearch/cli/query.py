@@ -48,8 +48,8 @@ Examples:
 @device_options
 @console_options
 @click.pass_obj
-def command(app: App, text: tuple[str, ...], batch: str | None, top_k: int, output: Output, folder: Path, model: str | None,
-            device: str, trust_remote_code: bool, console: Console) -> None:
+def command(app: App, text: tuple[str, ...], batch: str | None, top_k: int, output: Output, folder: Path,
+            model: str | None, device: str, trust_remote_code: bool, console: Console) -> None:
     """Find the papers nearest in meaning to a question.
 
     The words of TEXT are joined; `-` reads one question from standard input. Best papers first; a higher score is

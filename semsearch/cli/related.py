@@ -41,7 +41,8 @@ Examples:
 @console_options
 @click.pass_obj
 def command(app: App, names: tuple[str, ...], titles: tuple[str, ...], texts: tuple[str, ...], top_k: int,
-            output: Output, folder: Path, model: str | None, device: str, trust_remote_code: bool, console: Console) -> None:
+            output: Output, folder: Path, model: str | None, device: str, trust_remote_code: bool,
+            console: Console) -> None:
     """Find the papers nearest to those that you name.
 
     Nearest to one, or to the middle of several. ID is an id, a DOI, an arXiv or PubMed id with or without its URL, or

@@ -12,7 +12,7 @@ import sqlite3
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -140,6 +140,7 @@ class StagedPapers:
 
     def put(self, source: int, paper: Paper, line: int) -> None:
         """Take a record of a source: a new one, or one that replaces what this source said under the same name."""
+        paper = replace(paper, identifiers=tuple(sorted(paper.identifiers)))  # as a row gives them back
         content = content_key(paper)
         known = self._rows("SELECT record, content, line, run, occurrence FROM records WHERE source = ? AND own = ? "
                            "ORDER BY occurrence", source, paper.id)

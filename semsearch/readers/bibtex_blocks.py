@@ -15,7 +15,7 @@ TOO_LONG: Final = "entry longer than 16 MiB"
 _NAME: Final = r"[^\W\d_][\w.+-]*"
 _START: Final = re.compile(rf"[\s\ufeff]*@\s*({_NAME})\s*([{{(]|$)")
 """Where an entry begins. Files with a byte order mark that were joined have one in the middle."""
-_START_ON_LINE: Final = re.compile(rf"[}})]\s*,?\s*(?=@\s*{_NAME}\s*[{{(])")
+_START_ON_LINE: Final = re.compile(rf"[}})][\s,]{{0,40}}(?=@\s{{0,40}}{_NAME}\s{{0,40}}[{{(])")
 """An entry that begins on the line on which the one before ends, as some of Scopus do."""
 _OPENING: Final = re.compile(r"[\s\ufeff]*[{(]")
 _COMMENT_LIMIT_CHARACTERS: Final = 1024 * 1024

@@ -7,14 +7,16 @@ from collections.abc import Iterator, MutableMapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from semsearch.readers.base import VALUE_CHARACTERS
 from semsearch.readers.bibtex_blocks import Block
 
 _HEAD: Final = re.compile(r"[\s\ufeff]*@\s*[^\W\d_][\w.+-]*\s*([{(])\s*")
 _SPACE: Final = re.compile(r"\s*")
 _BETWEEN: Final = re.compile(r"[\s,]*")
-_NAME: Final = re.compile(r"([^\s=,{}\"#()]+)\s*=\s*")
+_NAME: Final = re.compile(r"([^\s=,{}\"#()]+(?:[ \t\xa0]{1,3}[^\s=,{}\"#()]+){0,2})\s*=\s*")
+"""Scopus writes `funding_text 1` with a space."""
 _FIRST_FIELD: Final = re.compile(r"[A-Za-z][\w-]*\s*=\s*[{\"\w]")
-_KEY: Final = re.compile(r"([^,\n{}=\"]*?)\s*(?:,|\n|$|(?=[})]\s*$)|\s(?=[A-Za-z][\w-]*\s*=\s*[{\"\w]))")
+_KEY: Final = re.compile(r"[^,\n{}=\"]*")
 _KEY_TO_COMMA: Final = re.compile(r"([^,\n]*),?")
 _BARE: Final = re.compile(r"[^\s,{}\"#()=]+")
 _SIMPLE: Final = re.compile(r"\{([^{}\\]*)\}")
@@ -26,7 +28,9 @@ _AFTER_QUOTE: Final = re.compile(r"\s*(?:,[\s,]*(?:[^\s=,{}\"#()]+\s*=|[})]|\Z)|
 _GOES_ON: Final = re.compile(r"[\s,]*[A-Za-z][\w-]*\s*=\s*[{\"\d]")
 """A field after the end of an entry: a brace too many closed it."""
 _RECOVERED: Final = re.compile(
-    r"(?:(\n)|,)[ \t,]*([A-Za-z][\w-]*)[ \t]*=\s*(?=([{\"])|[\w.-]+[ \t]*(?:,|\n|\Z|[})#]))")
+    r"(?:(\n)|,)[ \t,]{0,80}([A-Za-z][\w-]{0,40})[ \t]{0,40}=\s{0,80}"
+    r"(?=([{\"])|[\w.-]{1,80}[ \t]{0,40}(?:,|\n|\Z|[})#]))")
+"""Of bounded length, so that the time stays linear whatever is repeated."""
 _JOINED_NAMES: Final = frozenset({"author", "editor"})
 
 
@@ -34,7 +38,9 @@ _JOINED_NAMES: Final = frozenset({"author", "editor"})
 class Entry:
     """An entry as it stands in the file: kind and names of fields in lower case, values without their delimiters.
 
-    `mended` is true where braces or quotation marks did not balance and the fields were told apart by their lines.
+    `mended` is true where braces or quotation marks did not balance and the fields were told apart by their lines;
+    `closed` is false where the closing brace was not found; `end` is where the entry ends in its block, and `beginning`
+    what it begins with.
     """
 
     line: int
@@ -44,6 +50,7 @@ class Entry:
     mended: bool = False
     closed: bool = True
     end: int = 0
+    beginning: str = ""
 
 
 class EntryParser:
@@ -57,9 +64,10 @@ class EntryParser:
         head = _HEAD.match(block.text)
         if head is None:
             return Entry(block.line, block.kind, mended=True, closed=False, end=len(block.text))
+        beginning = block.text[:VALUE_CHARACTERS]
         key, start = ("", head.end()) if block.kind == "string" else _key(block.text, head.end())
         reading = _Fields(block.text, self._macros)
-        entry = Entry(block.line, block.kind, key)
+        entry = Entry(block.line, block.kind, key, beginning=beginning)
         end = reading.read_strictly(start, "}" if head.group(1) == "{" else ")", entry.fields)
         entry.closed = end is not None
         if end is None or _GOES_ON.match(block.text, end):
@@ -78,8 +86,18 @@ def _key(text: str, start: int) -> tuple[str, int]:
     """Return the key of an entry and where its fields begin; a key that is missing is `""`."""
     if _FIRST_FIELD.match(text, start):
         return "", start
-    found = _KEY.match(text, start) or _KEY_TO_COMMA.match(text, start)
-    return (" ".join(found.group(1).split()), found.end()) if found else ("", start)
+    end = _end(_KEY, text, start)
+    key, delimiter = text[start:end], text[end:end + 1]
+    if delimiter == "=":  # no comma after the key: the last word names the first field
+        name = key.rstrip().rpartition(" ")[2]
+        end = start + key.rindex(name)
+        return " ".join(text[start:end].split()), end
+    if delimiter in '{"' and delimiter:
+        found = _KEY_TO_COMMA.match(text, start)
+        key, end = (found.group(1), found.end()) if found else (key, end)
+    elif delimiter != "}":
+        end += 1
+    return " ".join(key.split()), min(end, len(text))
 
 
 class _Fields:
@@ -107,31 +125,30 @@ class _Fields:
 
     def read_by_lines(self, start: int, fields: dict[str, str]) -> None:
         """Read fields that begin lines, or follow commas, each up to the next."""
-        found = list(self._field_starts(max(start - 1, 0)))
+        found = list(self._field_starts(start))
         ends = [start_of_field for _, start_of_field, _ in found[1:]] + [len(self._text)]
         for (name, _, value_start), end in zip(found, ends, strict=False):
             _put(fields, name, self._value_within(value_start, end))
 
     def _field_starts(self, start: int) -> Iterator[tuple[str, int, int]]:
-        first = _NAME.match(self._text, _end(_BETWEEN, self._text, start + 1))
+        first = _NAME.match(self._text, _end(_BETWEEN, self._text, start))
         if first:
             yield first.group(1).lower(), first.start(), first.end()
-            start = first.end()
-        for found in _RECOVERED.finditer(self._text, start):
+        for found in _RECOVERED.finditer(self._text, first.end() if first else max(start - 1, 0)):
             if found.group(1) or found.group(3):
                 yield found.group(2).lower(), found.start(), found.end()
 
     def _value_within(self, start: int, end: int) -> str:
         """Return the value between two positions, however it ends."""
-        text = self._text
+        text, self._escapes_count = self._text, True
         value = self._value(start, end)
-        if value and (value[1] >= end or text[_end(_SPACE, text, value[1])] in ",})#"):
+        if value and (value[1] >= end or _AFTER_VALUE.match(text, value[1], end)):
             return value[0]
-        opener, last = text[start:start + 1], -1
-        if opener in ("{", '"') and opener:
-            last = text.rfind("}" if opener == "{" else '"', start + 1, end)
-            start += 1
-        return text[start:last if last >= 0 else end].strip().rstrip(",").rstrip()
+        opener = text[start:start + 1]
+        if opener not in ("{", '"'):
+            return text[start:end].rstrip(" \t\n,})")
+        last = text.rfind("}" if opener == "{" else '"', start + 1, end)
+        return text[start + 1:last if last >= 0 else end].strip().rstrip(",").rstrip()
 
     def _value(self, position: int, limit: int) -> tuple[str, int] | None:
         """Return a value, its parts joined and its macros replaced, and where it ends; None where it does not."""

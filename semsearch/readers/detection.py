@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import json
 import re
 from dataclasses import dataclass
 from typing import Final
@@ -157,6 +158,17 @@ def _tagged_format(text: str) -> Foreign | None:
     return None
 
 
+def _json_without_text(line: str) -> Foreign:
+    """Return what a first line of JSON is in which no title and no abstract was found."""
+    try:
+        record = json.loads(line)
+    except (ValueError, RecursionError):
+        return Foreign("JSON, but not one object a line", by_name_only=True)
+    fields = ", ".join(repr(key[:40]) for key in list(record)[:12])
+    return Foreign(f"JSON objects with neither a title nor an abstract (but {fields})",
+                   "Name the fields 'title' and 'abstract'.", by_name_only=True)
+
+
 _NAMES: Final = {".bib": "BibTeX", ".ris": "RIS", ".nbib": "PubMed nbib (MEDLINE)", ".enw": "refer/EndNote (%-tags)",
                  ".xml": "XML", ".html": "HTML", ".htm": "HTML", ".json": "JSON", ".ciw": "Web of Science tagged text",
                  ".isi": "Web of Science tagged text", ".tex": "LaTeX"}
@@ -165,6 +177,6 @@ _NAMES: Final = {".bib": "BibTeX", ".ris": "RIS", ".nbib": "PubMed nbib (MEDLINE
 def _weak_format(name: str, text: str) -> Foreign | None:
     """Return the format that a first character or the name speaks of: it gives way to evident JSON Lines or a table."""
     if re.match(r'\s*\{\s*"', text):
-        return Foreign("JSON, but not one paper a line", by_name_only=True)
+        return _json_without_text(text.lstrip().split("\n", 1)[0])
     kind = next((kind for suffix, kind in _NAMES.items() if name.endswith(suffix)), None)
     return Foreign(f"{kind} by its name", by_name_only=True) if kind else None

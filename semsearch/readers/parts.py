@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import html
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final
 
+from semsearch.cleaning import Markup, clean_abstract, clean_title
 from semsearch.identifiers import normalise_arxiv
 from semsearch.paper import Paper, collapse_white_space, content_id
 from semsearch.readers.fields import NO_TEXT, WrongType
 
-_TAG: Final = re.compile(r"</?[A-Za-z][^<>]{0,500}>")
 _ID_KINDS: Final = ("doi", "arxiv", "pmid", "acl", "openalex", "s2")
 
 
@@ -20,12 +18,13 @@ _ID_KINDS: Final = ("doi", "arxiv", "pmid", "acl", "openalex", "s2")
 class Parts:
     """The fields of a record as they were found: title and abstract in their markup, identifiers normalised.
 
-    `own_id` is the record's own id, `space` the id space that it is unique in, both `""` where there is none.
+    `own_id` is the record's own id, `space` the id space that it is unique in, both `""` where there is none. `also`
+    holds ids of other spaces, by which a paper is found and never called.
     """
 
     title: str = ""
     abstract: str = ""
-    markup: str = "html"
+    markup: Markup = "html"
     authors: Iterable[str] = ()
     date: str = ""
     venue: str = ""
@@ -35,10 +34,11 @@ class Parts:
     own_id: str = ""
     space: str = ""
     identifiers: dict[str, str] = field(default_factory=dict)
+    also: tuple[tuple[str, str], ...] = ()
 
     def paper(self) -> Paper:
         """Return the paper; raises WrongType where there is neither title nor abstract."""
-        title, abstract = cleaned_title(self.title, self.markup), cleaned_abstract(self.abstract, self.markup)
+        title, abstract = clean_title(self.title, self.markup), clean_abstract(self.abstract, self.markup)
         named = {kind: value for kind, value in self.identifiers.items() if value}
         if "arxiv" not in named and normalise_arxiv(named.get("doi", "")):
             named["arxiv"] = normalise_arxiv(named["doi"])
@@ -62,24 +62,8 @@ class Parts:
             url=collapse_white_space(self.url),
             doi=named.get("doi", ""),
             language=collapse_white_space(self.language),
-            identifiers=(*own, *named.items()),
+            identifiers=(*own, *named.items(), *self.also),
             raw_title=raw_title,
             raw_abstract=raw_abstract,
             markup=self.markup if (raw_title or raw_abstract) and self.markup != "plain" else "",
         )
-
-
-def cleaned_title(text: str, markup: str) -> str:
-    """Return a title as it is shown and embedded."""
-    return _without_markup(text, markup)
-
-
-def cleaned_abstract(text: str, markup: str) -> str:
-    """Return an abstract as it is shown and embedded."""
-    return _without_markup(text, markup)
-
-
-def _without_markup(text: str, markup: str) -> str:
-    if markup == "html":
-        text = html.unescape(_TAG.sub("", text))
-    return collapse_white_space(text)

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
 from semsearch.paper import collapse_white_space
 from semsearch.readers.base import VALUE_CHARACTERS, Located, ReadItem, Rejected
 from semsearch.readers.dates import date_of
-from semsearch.readers.fields import WrongType, paper_of_fields
+from semsearch.readers.fields import WrongType
+from semsearch.readers.parts import Parts
 
 RECORD_TOO_LONG: Final = "record longer than 16 Mi characters"
 
 _RECORD_CHARACTERS: Final = 16 * 1024 * 1024
 """No record is longer; what goes on after so much without an end of record is no record."""
-_HTML: Final = re.compile(r"</?[A-Za-z][A-Za-z0-9:]*(?:\s[^<>]*)?/?>|&(?:#\d+|#x[0-9a-fA-F]+|[A-Za-z]{2,8});")
+_HTML: Final = re.compile(
+    r"</(?:[a-z]{1,10}:)?[a-z]{1,10}>|<(?:br|p|i|b|em|sub|sup)\s?/?>|&(?:#\d{1,7}|#x[0-9a-f]{1,6}|[a-z]{2,8});", re.IGNORECASE)
+_HEAD_BYTES: Final = 256
+_BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
+"""It stands at the beginning of a line where files were put together."""
 _SPACED_DATE: Final = re.compile(r"^\s*(\d{4})\s+(\d{1,2})(?:\s+(\d{1,2}))?\s*$", re.ASCII)
 _MONTH_YEAR: Final = re.compile(r"^\s*(\d{1,2})[\s/](\d{4})\s*$", re.ASCII)
 _MAJOR_TOPIC: Final = re.compile(r"(?:(?<=/)|^)\*|\*$")
@@ -78,11 +83,11 @@ class Record:
         return ""
 
     def text(self, *tags: str) -> str:
-        """Return all different values of the first of the tags that has one, joined."""
+        """Return all different values of the first of the tags that has one, joined; the lines stay apart."""
         for tag in tags:
-            values = self.values(tag)
-            if values:
-                return " ".join(dict.fromkeys(values))
+            values = ["\n".join(lines).strip() for lines in self.fields.get(tag, ())]
+            if any(values):
+                return " ".join(dict.fromkeys(filter(None, values)))
         return ""
 
     def lists(self, tag: str) -> list[str]:
@@ -90,26 +95,23 @@ class Record:
         return [line.strip() for lines in self.fields.get(tag, ()) for line in lines if line.strip()]
 
 
-def item_of(record: Record, fields: Mapping[str, object], *, own_id: str = "", space: str = "",
-            more_identifiers: Sequence[tuple[str, str]] = ()) -> ReadItem:
+def item_of(record: Record, parts: Parts, more_identifiers: Sequence[tuple[str, str]] = ()) -> ReadItem:
     """Return the paper of a record, or why there is none.
 
-    `fields` has the names of `semsearch.readers.fields`. `own_id` is what the record calls itself; it is also an
-    identifier where an id space is named.
+    The markup of its text is found by looking: most of these sources write plain text, some of their records tags.
     """
     if record.problem:
         return Rejected(record.line, record.problem, record.value[:VALUE_CHARACTERS])
-    named = {key: value for key, value in fields.items() if value}
-    title, abstract = str(named.get("title", "")), str(named.get("abstract", ""))
-    if own_id:
-        named["id"] = own_id
+    parts.markup = "html" if _HTML.search(parts.title) or _HTML.search(parts.abstract) else "plain"
     try:
-        paper = paper_of_fields(named, space)
+        paper = parts.paper()
     except WrongType as wrong:
         return Rejected(record.line, str(wrong), record.value[:VALUE_CHARACTERS])
-    identifiers = tuple(dict.fromkeys((*(pair for pair in paper.identifiers if space or pair[0] != "id:"),
-                                       *more_identifiers)))
-    return Located(replace(paper, identifiers=identifiers), record.line)
+    if parts.markup == "plain":
+        paper = replace(paper, raw_title="", raw_abstract="", markup="")
+    if more_identifiers:
+        paper = replace(paper, identifiers=tuple(dict.fromkeys((*paper.identifiers, *more_identifiers))))
+    return Located(paper, record.line)
 
 
 def keywords(values: Iterable[str]) -> list[str]:
@@ -151,19 +153,15 @@ class LineHeads:
         lines = (self._rest + block).splitlines(keepends=True)
         rest = lines.pop() if lines else b""
         for line in lines:
-            self._see(line[:_HEAD_BYTES].strip(b"\r\n").removeprefix(_MARK))
+            self._see(line[:_HEAD_BYTES].strip(b"\r\n").removeprefix(_BYTE_ORDER_MARK))
         ended = rest.endswith(b"\r")
         self._rest = rest[:_HEAD_BYTES] + (b"\r" if ended and len(rest) > _HEAD_BYTES else b"")
 
     def finish(self) -> None:
         """Show the last line."""
         if self._rest:
-            self._see(self._rest[:_HEAD_BYTES].strip(b"\r\n").removeprefix(_MARK))
+            self._see(self._rest[:_HEAD_BYTES].strip(b"\r\n").removeprefix(_BYTE_ORDER_MARK))
             self._rest = b""
-
-
-_HEAD_BYTES: Final = 256
-_MARK: Final = b"\xef\xbb\xbf"
 
 
 def head_lines(text: str) -> Iterator[str]:

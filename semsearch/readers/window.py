@@ -22,7 +22,8 @@ _DECLARED: Final = re.compile(rb"""<\?xml[^>]{0,200}?encoding\s*=\s*["']([A-Za-z
 class TextWindow:
     r"""The characters of a document from the place reached on; every line end is `\n`.
 
-    `text[start:]` is what has been read and not yet passed. Bytes that are no UTF-8 stand in it as lone surrogates
+    `text[start:]` is what has been read and not yet passed; `passed` is the number of characters before it, `line` the
+    line that it begins on. Bytes that are no UTF-8 stand in it as lone surrogates
     until `decoded` is asked for a piece. The encoding is UTF-8, or UTF-16 or UTF-32 where a byte order mark or the
     NULs show it, or the one that an XML declaration names if the text is no UTF-8.
     """
@@ -38,6 +39,7 @@ class TextWindow:
         self._has_utf8 = False
         self.start = 0
         self.line = 1
+        self.passed = 0
         self.ended = not head
         self.text: str = self._decoder.decode(head[mark_bytes:])
         if self.ended:
@@ -74,6 +76,7 @@ class TextWindow:
     def drop(self, characters: int) -> None:
         """Pass over the next characters."""
         self.line += self.text.count("\n", self.start, self.start + characters)
+        self.passed += min(characters, len(self))
         self.start = min(len(self.text), self.start + characters)
 
     def decoded(self, piece: str) -> str | None:

@@ -48,18 +48,28 @@ class XmlRecord:
     problem: str = ""
 
 
-def read_xml(stream: BinaryIO, names: Sequence[str], paper_of: Callable[[Element, str], Paper | None],
-             cut: Callable[[str], str] | None = None) -> Iterator[ReadItem]:
-    """Yield one item for every element called by one of `names`.
+@dataclass(frozen=True, slots=True)
+class XmlLayout:
+    """Which elements of a document are records, and what becomes of them.
 
-    `paper_of` gets the element and the gap before it, returns None for what is no paper and no loss, and raises
-    WrongType with the reason where the record cannot be used. `cut` leaves out what need not be parsed.
+    `names` are the records' element names, `inner` those that are records only outside of any other. `paper_of` gets
+    the element and the gap before it, returns None for what is no paper and no loss, and raises WrongType with the
+    reason where the record cannot be used. `cut` leaves out of a record's text what need not be parsed.
     """
+
+    names: tuple[str, ...]
+    paper_of: Callable[[Element, str], Paper | None]
+    inner: tuple[str, ...] = ()
+    cut: Callable[[str], str] | None = None
+
+
+def read_xml(stream: BinaryIO, layout: XmlLayout) -> Iterator[ReadItem]:
+    """Yield one item for every record of a document."""
     window = TextWindow(stream)
 
     def items(reading: Reading) -> Iterator[ReadItem]:
-        for record in xml_records(window, names):
-            item = _item(record, window, paper_of, cut)
+        for record in xml_records(window, layout):
+            item = _item(record, window, layout)
             if item is not None:
                 yield item
         reading.encoding = window.encoding
@@ -67,29 +77,34 @@ def read_xml(stream: BinaryIO, names: Sequence[str], paper_of: Callable[[Element
     return Reading(items)
 
 
-def _item(record: XmlRecord, window: TextWindow, paper_of: Callable[[Element, str], Paper | None],
-          cut: Callable[[str], str] | None) -> ReadItem | None:
+def _item(record: XmlRecord, window: TextWindow, layout: XmlLayout) -> ReadItem | None:
     if record.problem:
         return Rejected(record.line, record.problem, beginning(record.text))
-    text = window.decoded(cut(record.text) if cut else record.text)
+    text = window.decoded(layout.cut(record.text) if layout.cut else record.text)
     if text is None:
         return Rejected(record.line, UNDECODABLE, beginning(record.text))
     element = parse_element(text)
-    if element is None and cut:
+    if element is None and layout.cut:
         element = parse_element(window.decoded(record.text) or "")
     if element is None:
         return Rejected(record.line, NOT_XML, beginning(record.text))
     try:
-        paper = paper_of(element, record.gap)
+        paper = layout.paper_of(element, record.gap)
     except WrongType as problem:
         return Rejected(record.line, str(problem), beginning(str(problem.value)))
     return None if paper is None else Located(paper, record.line)
 
 
-def xml_records(window: TextWindow, names: Sequence[str]) -> Iterator[XmlRecord]:
-    """Yield the elements called by one of `names`, with or without a prefix; one that is not closed ends at the next."""
-    start = re.compile(rf"<(?:[\w.-]+:)?({'|'.join(names)})(?=[\s/>])", re.ASCII)
-    ends = {name: re.compile(rf"</(?:[\w.-]+:)?{name}\s*>|{start.pattern}", re.ASCII) for name in names}
+def _start_tag(names: Sequence[str]) -> str:
+    return rf"<(?:[\w.-]+:)?({'|'.join(names)})(?=[\s/>])"
+
+
+def xml_records(window: TextWindow, layout: XmlLayout) -> Iterator[XmlRecord]:
+    """Yield the records of a document as text; one that is not closed ends where the next begins."""
+    start = re.compile(_start_tag(layout.names + layout.inner), re.ASCII)
+    ends = {name: re.compile(rf"</(?:[\w.-]+:)?{name}\s*>|{_start_tag(others)}", re.ASCII)
+            for group, others in ((layout.names, layout.names), (layout.inner, layout.names + layout.inner))
+            for name in group}
     gap = ""
     while True:
         found = _search(window, start, 0)
@@ -101,9 +116,8 @@ def xml_records(window: TextWindow, names: Sequence[str]) -> Iterator[XmlRecord]
             if window.extend():
                 continue
             return
-        before = found.start() - window.start
         gap = (gap + window.text[window.start:found.start()])[-_GAP_CHARACTERS:]
-        window.drop(before)
+        window.drop(found.start() - window.start)
         yield _next_record(window, ends[found.group(1)], len(found.group()), gap)
         gap = ""
 
@@ -234,7 +248,9 @@ def text_at(element: Element | None, *path: str) -> str:
 
 def markup_of(element: Element | None, leave_out: frozenset[str] = frozenset(),
               unwrap: frozenset[str] = frozenset()) -> str:
-    """Return what stands inside an element as HTML-like markup without attributes, escaped where it must be.
+    """Return what stands inside an element as HTML-like markup, escaped where it must be, without attributes.
+
+    The `alttext` of a formula is kept.
 
     Elements called by a name in `leave_out` go with all that is in them, of those in `unwrap` the tags only.
     """
@@ -253,7 +269,12 @@ def markup_of(element: Element | None, leave_out: frozenset[str] = frozenset(),
             pieces.append(tail)
             continue
         bare = name in unwrap
-        pieces.append(("" if bare else f"<{name}>") + html.escape(part.text or "", quote=False))
+        pieces.append(("" if bare else _tag(name, part)) + html.escape(part.text or "", quote=False))
         stack.append(("" if bare else f"</{name}>") + tail)
         stack.extend(reversed(part))
     return "".join(pieces).strip()
+
+
+def _tag(name: str, element: Element) -> str:
+    alternative = element.get("alttext") if name == "math" else None
+    return f'<{name} alttext="{html.escape(alternative)}">' if alternative else f"<{name}>"

@@ -68,8 +68,9 @@ def test_every_command_stands_in_the_readme(name: str) -> None:
 
 def test_the_commands_are_listed_with_whole_sentences() -> None:
     listed = CliRunner().invoke(main, ["--help"], terminal_width=80).output
-    assert [line.split()[0] for line in listed.partition("Commands:\n")[2].partition("\n\n")[0].splitlines()] == list(COMMANDS)
-    assert "..." not in listed.partition("Commands:\n")[2].partition("\n\n")[0]
+    commands = listed.partition("Commands:\n")[2].partition("\n\n")[0]
+    assert [line.split()[0] for line in commands.splitlines()] == list(COMMANDS)
+    assert "..." not in commands
     assert "_SEMSEARCH_COMPLETE=bash_source" in listed
 
 
@@ -83,7 +84,8 @@ def test_version(cli) -> None:
 
 def test_completion_is_offered() -> None:
     environment = {**os.environ, "_SEMSEARCH_COMPLETE": "zsh_source"}
-    done = subprocess.run([sys.executable, "-m", "semsearch"], env=environment, capture_output=True, text=True, cwd=ROOT)
+    done = subprocess.run([sys.executable, "-m", "semsearch"], env=environment, capture_output=True, text=True,
+                          cwd=ROOT)
     assert "#compdef semsearch" in done.stdout
 
 
@@ -161,9 +163,9 @@ def test_a_closed_pipe_ends_quietly(cli) -> None:
 
 
 def test_control_characters_of_a_file_name_do_not_reach_the_terminal(cli) -> None:
-    (cli.folder / "red\x1b[31m.txt").write_text("A paper about birds.")
-    result = cli("build", "red\x1b[31m.txt")
-    assert result.exit_code == 0 and "\x1b" not in result.output and "red.txt: 1 record = 1 paper" in result.stdout
+    (cli.folder / "red\x1b[31m.jsonl").write_text('{"id": "p1", "title": "Birds"}\n')
+    result = cli("build", "red\x1b[31m.jsonl")
+    assert result.exit_code == 0 and "\x1b" not in result.output and "red.jsonl: 1 record = 1 paper" in result.stdout
     assert "\x1b" not in cli.fails("build", "none\x1b[31m.txt")
 
 
@@ -173,8 +175,8 @@ def test_no_colour_where_nobody_looks(built) -> None:
 
 
 @pytest.mark.parametrize("no_color, coloured", [(None, True), ("1", False), ("", True)])
-def test_colour_on_a_terminal_unless_no_color(built, monkeypatch: pytest.MonkeyPatch, no_color: str | None, coloured: bool
-                                              ) -> None:
+def test_colour_on_a_terminal_unless_no_color(built, monkeypatch: pytest.MonkeyPatch, no_color: str | None,
+                                              coloured: bool) -> None:
     if no_color is not None:
         monkeypatch.setenv("NO_COLOR", no_color)
     monkeypatch.setenv("TERM", "xterm")

@@ -90,7 +90,7 @@ def test_formats_that_are_read(name: str, head: bytes, found: str) -> None:
         ("x.json", b'{\n  "title": "T"\n}', "JSON document"),
         ("x.json", b'{"meta": {}, "results": [{"title": "T"}]}', "'results'"),
         ("x.json", b'{"status":"ok","message-type":"work-list","message":{"items":[]}}', "Crossref"),
-        ("x.json", b'{"dev": [1, 2], "test": [3]}', "JSON"),
+        ("x.json", b'{"dev": [1, 2], "test": [3]}', "neither a title nor an abstract (but 'dev', 'test')"),
         ("x.txt", b'{"id": 1, "title": "T", oops\n', "JSON"),
         ("x.tex", b"\\documentclass{article}\n", "LaTeX"),
         ("x.txt", b"%PDF-1.7\n", "PDF"),

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from semsearch.paper import Paper, paragraph_id
 from semsearch.readers import Located, Rejected, SourceReader, expand_sources
 from semsearch.readers.headings import Heading, heading_of
-from semsearch.readers.plain_text import LINES, PARAGRAPHS, TOO_SHORT, is_one_abstract_a_line, read
+from semsearch.readers.plain_text import LINES, PARAGRAPHS, TOO_LONG, TOO_SHORT, is_one_abstract_a_line, read
 from semsearch.readers.text import HAS_NUL
 
 ABSTRACTS = [
@@ -262,6 +262,14 @@ def test_a_line_that_is_no_text_costs_its_paragraph() -> None:
     items = items_of(data)
     assert [item.reason for item in items if isinstance(item, Rejected)] == [HAS_NUL]
     assert len(items) == 5
+
+
+def test_a_paragraph_over_the_limit_costs_only_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("semsearch.readers.plain_text._PARAGRAPH_LIMIT", 1000)
+    items = items_of("\n\n".join([ABSTRACTS[0], wrap(ABSTRACTS[1] * 6), ABSTRACTS[2]]))
+    assert [(type(item).__name__, item.line) for item in items][:2] == [("Located", 1), ("Rejected", 3)]
+    assert isinstance(items[1], Rejected) and items[1].reason == TOO_LONG
+    assert [item.paper.abstract for item in items if isinstance(item, Located)] == [ABSTRACTS[0], ABSTRACTS[2]]
 
 
 def test_the_encoding_does_not_change_an_id() -> None:

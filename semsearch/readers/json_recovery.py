@@ -1,0 +1,102 @@
+"""Going on behind a broken element of a JSON document."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from semsearch.readers.window import TextWindow, beginning
+
+_SCALAR: Final = r'(?:"(?:[^"\\]|\\.){0,500}+"|[^\s,"\[\]{}]{1,40}+)'
+_FIRST_KEYS: Final = re.compile(
+    rf'\{{\s*"((?:[^"\\]|\\.){{1,100}}+)"\s*:\s*(?:{_SCALAR}\s*,\s*"((?:[^"\\]|\\.){{1,100}}+)"\s*:)?', re.DOTALL)
+_INDENT: Final = re.compile(r"\n([ \t]{0,64})\Z")
+_PIECES: Final = re.compile(r'"(?:[^"\\]|\\.)*+"|[\[\]{}]', re.DOTALL)
+_END_OF_SCALAR: Final = re.compile(r"[\[\]{},\n]")
+_BEHIND: Final = re.compile(r"\s*(?:[,\]}]|\Z)")
+_OVERLAP: Final = 2048
+_SHOWN: Final = 2000
+
+
+class Recovery:
+    """Knows how the records of a document begin, and passes over a broken one.
+
+    Records look alike: printed over several lines they have one indentation, in one line they begin with the same
+    names. That is learnt from the first of them, and where it is found next the next one begins.
+    """
+
+    def __init__(self, window: TextWindow) -> None:
+        self._window = window
+        self._next: re.Pattern[str] | None = None
+        self._searched = 0
+
+    def beginning(self) -> str:
+        """Return the beginning of what comes next."""
+        return self._window.text[self._window.start:self._window.start + _SHOWN]
+
+    def learn(self) -> None:
+        """Remember how the object that comes next begins, unless one is known."""
+        if self._next is not None:
+            return
+        window = self._window
+        indent = _INDENT.search(window.text, max(0, window.start - 65), window.start)
+        keys = _FIRST_KEYS.match(window.text, window.start)
+        if indent:
+            self._next = re.compile(rf'\n{re.escape(indent.group(1))}\{{(?=\s*")')
+        elif keys:
+            first, second = (re.escape(key) if key else "" for key in keys.groups())
+            more = rf'\s*{_SCALAR}\s*,\s*"{second}"\s*:' if second else ""
+            self._next = re.compile(rf'\{{(?=\s*"{first}"\s*:{more})', re.DOTALL)
+
+    def skip(self) -> None:
+        """Pass the broken element that comes next: to its end where its brackets close, else to the next record."""
+        window = self._window
+        if not len(window):
+            return
+        if window.text[window.start] == "{":
+            self.learn()
+        found = self._search()
+        limit = found if found is not None else len(window.text)
+        end = self._balanced_end(limit)
+        if end is None:
+            end = found
+        if end is not None:
+            window.drop(max(1, end - window.start))
+            return
+        while end is None:
+            window.drop(max(1, len(window) - _OVERLAP))
+            if not window.extend():
+                window.drop(len(window))
+                return
+            end = self._search(0)
+        window.drop(end - window.start)
+
+    def _search(self, offset: int = 1) -> int | None:
+        """Return where in the window the next record begins."""
+        window = self._window
+        if self._next is None:
+            return None
+        passed = window.passed
+        found = self._next.search(window.text, max(window.start + offset, self._searched - passed + window.start))
+        if found:
+            return found.end() - 1
+        # No second look at what has been searched in vain: many broken elements would make it quadratic.
+        self._searched = max(self._searched, passed + len(window) - _OVERLAP)
+        return None
+
+    def _balanced_end(self, limit: int) -> int | None:
+        """Return where the brackets opened here close, or a scalar ends, if nothing speaks against it."""
+        window = self._window
+        if window.text[window.start] not in "[{":
+            found = _END_OF_SCALAR.search(window.text, window.start + 1, limit)
+            return found.start() if found else None
+        depth = 0
+        for piece in _PIECES.finditer(window.text, window.start, limit):
+            mark = piece.group()
+            if mark in "[{":
+                depth += 1
+            elif mark in "]}":
+                depth -= 1
+                if not depth:
+                    return piece.end() if _BEHIND.match(window.text, piece.end()) else None
+        return None

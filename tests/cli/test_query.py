@@ -1,0 +1,205 @@
+"""semsearch query and semsearch related."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+
+import pytest
+from command_line import COSINE_BIRDS, COSINE_SONGS, CommandLine
+
+from semsearch.cli.questions import Question, read_questions
+
+HIT_FIELDS = ["rank", "score", "score_kind", "id", "title", "abstract", "authors", "year", "date", "venue",
+              "categories", "url", "doi", "signals", "highlight"]
+
+
+def test_hits_are_whole_objects_with_the_cosine_counted_by_hand(built: CommandLine) -> None:
+    hits = built.json("query", "birds", "--json")
+    assert [list(hit) for hit in hits] == [HIT_FIELDS] * 3
+    assert [(hit["rank"], hit["id"], hit["score_kind"]) for hit in hits] == [
+        (1, "birds1", "cosine"), (2, "songs2", "cosine"), (3, "cells3", "cosine")]
+    assert [hit["score"] for hit in hits] == pytest.approx([COSINE_BIRDS, COSINE_SONGS, 0], abs=1e-6)
+    assert hits[0]["authors"] == ["Ada Byron", "Li, Wei"] and hits[0]["doi"] == "10.1000/birds"
+
+
+def test_the_list_for_people(built: CommandLine) -> None:
+    assert built.ok("query", "birds", "-k", "1") == (
+        "  1   0.756 Birds navigate\n"
+        "            Ada Byron, Li, Wei · 2001 · Journal of Birds\n"
+        "            birds1\n"
+        "            Birds watch stars.\n")
+
+
+def test_words_are_joined_and_a_dash_reads_standard_input(built: CommandLine) -> None:
+    joined = built.ok("query", "males", "sing", "--format", "ids", "-k", "1")
+    assert joined == built.ok("query", "-", "--format", "ids", "-n", "1", input="males\nsing\n") == "songs2\n"
+
+
+@pytest.mark.parametrize("option", ["-k", "--top-k", "-n", "--limit"])
+def test_how_many_papers(built: CommandLine, option: str) -> None:
+    assert built.ok("query", "birds", option, "2", "--format", "ids") == "birds1\nsongs2\n"
+
+
+def test_more_than_there_are_gives_all_with_a_note(built: CommandLine) -> None:
+    result = built("query", "birds", "-k", "50", "--format", "ids")
+    assert result.stdout.splitlines() == ["birds1", "songs2", "cells3"]
+    assert result.stderr == "50 papers were asked for; these are all 3.\n"
+    assert built("query", "birds", "-k", "50", "-q").stderr == ""
+
+
+@pytest.mark.parametrize("form, beginning", [
+    ("csv", "rank,score,score_kind,id,"), ("bibtex", "@article{birds1,\n"), ("ris", "TY  - JOUR\nID  - birds1\n"),
+    ("csl-json", '[\n{"id": "birds1", '), ("ids", "birds1\nsongs2\n"), ("trec", "1 Q0 birds1 1 0.755929 semsearch\n")])
+def test_every_format(built: CommandLine, form: str, beginning: str) -> None:
+    assert built.ok("query", "birds", "--format", form).startswith(beginning)
+
+
+def test_output_to_a_file_takes_its_format_from_the_name(built: CommandLine) -> None:
+    for name, beginning in [("out.bib", "@article"), ("out.csv", "rank,"), ("out.jsonl", '{"rank": 1'),
+                            ("out.ris", "TY  - "), ("out.json", "[\n"), ("out.txt", "  1 ")]:
+        assert built.ok("query", "birds", "-o", name) == ""
+        assert (built.folder / name).read_text().startswith(beginning)
+    assert built.ok("query", "birds", "-o", "out.bib", "--format", "ids") == ""
+    assert (built.folder / "out.bib").read_text() == "birds1\nsongs2\ncells3\n"
+    assert not list(built.folder.glob(".*"))
+
+
+def test_a_file_that_cannot_be_written_is_found_before_the_work(built: CommandLine) -> None:
+    built.provider.encoders.clear()
+    assert "There is no folder 'none'." in built.fails("query", "birds", "-o", "none/out.bib", status=2)
+    assert "'indexes' is a folder." in built.fails("query", "birds", "-o", "indexes", status=2)
+    assert built.provider.loaded == 0
+
+
+def test_json_and_another_format_contradict(built: CommandLine) -> None:
+    error = built.fails("query", "birds", "--json", "--format", "ris", status=2)
+    assert "--json is --format jsonl; --format ris says otherwise." in error
+
+
+def test_questions_that_make_no_sense(built: CommandLine) -> None:
+    assert "What is the question?" in built.fails("query", status=2)
+    assert built.fails("query", "  ").startswith("Error: The question is empty.")
+    assert "0 is not in the range" in built.fails("query", "birds", "-k", "0", status=2)
+    assert "and not both" in built.fails("query", "birds", "--batch", "-", status=2)
+
+
+def test_a_model_that_is_not_the_indexs_is_refused(built: CommandLine) -> None:
+    assert "is not the one that made this index" in built.fails("query", "birds", "--model", "other")
+
+
+def test_a_batch_of_lines_is_numbered(built: CommandLine) -> None:
+    hits = built.json("query", "--batch", "-", "-k", "1", input="birds\n\nmales sing\n")
+    assert [(hit["query_id"], hit["id"]) for hit in hits] == [("1", "birds1"), ("3", "songs2")]
+    assert [list(hit) for hit in hits] == [["query_id", *HIT_FIELDS]] * 2
+
+
+def test_a_batch_as_a_trec_run(built: CommandLine) -> None:
+    (built.folder / "questions.tsv").write_text("q1\tbirds\nq2\tcells divide\n")
+    assert built.ok("query", "--batch", "questions.tsv", "-k", "1", "-o", "run.trec") == ""
+    # cells 2 and divide 1, of cells 2, divide, copy, genes
+    assert (built.folder / "run.trec").read_text() == (
+        f"q1 Q0 birds1 1 {COSINE_BIRDS:.6f} semsearch\n"
+        f"q2 Q0 cells3 1 {(2 + 1) / (7**0.5 * 2**0.5):.6f} semsearch\n")
+
+
+def test_a_batch_as_csv(built: CommandLine) -> None:
+    rows = list(csv.DictReader(io.StringIO(built.ok("query", "--batch", "-", "-k", "2", "--format", "csv",
+                                                    input='{"_id": 7, "text": "birds"}\n'))))
+    assert [(row["query_id"], row["rank"], row["id"]) for row in rows] == [("7", "1", "birds1"), ("7", "2", "songs2")]
+
+
+def test_a_batch_gives_the_same_as_its_questions_one_by_one(built: CommandLine) -> None:
+    questions = ["birds", "males sing tunes", "genes", "stars"] * 50  # more than are encoded together
+    batch = built.json("query", "--batch", "-", "-k", "3", "-q", input="\n".join(questions))
+    for number, question in list(enumerate(questions, 1))[::37]:
+        alone = built.json("query", question, "-k", "3", "--json")
+        assert [{**hit, "query_id": str(number)} for hit in alone] == [
+            hit for hit in batch if hit["query_id"] == str(number)]
+
+
+@pytest.mark.parametrize("text, error", [
+    ("", "Standard input holds no question."),
+    ("q1\tbirds\nq1\tcells\n", "line 2: the id 'q1' was given before."),
+    ("q1\t\n", "line 1: the question is empty."),
+    ('{"id": "a", "text": "birds"}\nnot json\n', "line 2: not a JSON object."),
+    ('{"id": "a"}\n', "line 1: `text` is missing or is not text."),
+    ('{"id": [1], "text": "birds"}\n', "line 1: `id` is neither text nor a number."),
+    (b"birds\nb\xfcrds\n", "standard input, line 2: not UTF-8 text."),
+])
+def test_a_batch_that_cannot_be_read_is_refused_before_the_work(built: CommandLine, text: str | bytes, error: str
+                                                                ) -> None:
+    built.provider.encoders.clear()
+    assert error in built.fails("query", "--batch", "-", input=text)
+    assert built.provider.loaded == 0
+
+
+def test_a_batch_cannot_be_a_list_for_people(built: CommandLine) -> None:
+    error = built.fails("query", "--batch", "-", "--format", "table", status=2, input="birds")
+    assert ("--format table cannot tell the answers to several questions apart.\n"
+            "Choose one of: jsonl, csv, trec.") in error
+
+
+def test_lines_with_some_tabs_are_plain_lines(built: CommandLine) -> None:
+    (built.folder / "q.txt").write_text("birds\tnavigate\r\ncells\n")
+    assert read_questions("q.txt") == [Question("1", "birds\tnavigate"), Question("2", "cells")]
+
+
+def test_related_by_id_needs_no_model_and_leaves_the_paper_out(built: CommandLine) -> None:
+    built.provider.encoders.clear()
+    hits = built.json("related", "birds1", "--json")
+    assert [hit["id"] for hit in hits] == ["songs2", "cells3"]
+    # birds 2 x 1, over two lengths of root 7
+    assert [hit["score"] for hit in hits] == pytest.approx([2 / 7, 0], abs=1e-6)
+    assert built.provider.loaded == 0
+
+
+def test_related_by_any_identifier_and_by_title(built: CommandLine) -> None:
+    by_id = built.ok("related", "birds1", "--json")
+    assert built.ok("related", "https://doi.org/10.1000/BIRDS", "--json") == by_id
+    assert built.ok("related", "bir", "--json") == by_id
+    assert built.ok("related", "--title", "navigate", "--json") == by_id
+    assert built.ok("related", "-", "--json", input="birds1\n\n") == by_id
+
+
+def test_related_to_the_middle_of_several(built: CommandLine) -> None:
+    [hit] = built.json("related", "birds1", "--title", "cells divide", "--json", "-k", "1")
+    # the sum of two orthogonal unit vectors has the length of root 2; songs2 meets only the first of them
+    assert (hit["id"], hit["score"]) == ("songs2", pytest.approx(2 / 7 / 2**0.5, abs=1e-6))
+
+
+def test_related_to_a_text_from_a_file(built: CommandLine) -> None:
+    (built.folder / "abstract.txt").write_text("Cells copy\ngenes.")
+    assert built.ok("related", "--text", "abstract.txt", "--format", "ids", "-k", "1") == "cells3\n"
+    assert built.ok("related", "--text", "-", "--format", "ids", "-k", "1", input="males sing") == "songs2\n"
+
+
+def test_related_to_what_is_not_there(built: CommandLine) -> None:
+    assert built.fails("related", "zzz").startswith("Error: No paper has the id or alias 'zzz'.\n")
+    assert "No title holds all the words of 'whales'." in built.fails("related", "--title", "whales")
+    assert "There is no file 'none.txt'." in built.fails("related", "--text", "none.txt")
+    assert "Related to what?" in built.fails("related", status=2)
+    assert "can be read only once" in built.fails("related", "-", "--text", "-", status=2)
+
+
+def test_an_ambiguous_title_lists_the_papers(built: CommandLine) -> None:
+    error = built.fails("related", "--title", "birds")
+    assert "2 titles hold all the words of 'birds':\n  birds1  Birds navigate\n  songs2  Birds sing\n" in error
+
+
+def test_hits_of_papers_that_were_deleted_are_gone(built: CommandLine) -> None:
+    built.ok("delete", "songs2")
+    assert built.ok("query", "birds", "--format", "ids", "-k", "2") == "birds1\ncells3\n"
+    assert "songs2" in built.fails("related", "songs2")
+
+
+def test_a_paper_without_a_title_is_shown_once(cli: CommandLine) -> None:
+    first = "Birds navigate by the stars, which they watch for many nights before they leave their nests for the south."
+    rest = "Cells do not do so, as far as anybody who has looked at them through a microscope could see or say."
+    (cli.folder / "list.txt").write_text(f"ICLR 2025 papers\n\n{first} {rest}\n\n{rest} {first} And more.\n")
+    cli.ok("build", "list.txt", "--from", "text")
+    shown = " ".join(cli.ok("query", "birds navigate by the stars", "-k", "1").split())
+    assert shown.count("Birds navigate by the stars") == 1 and "2025 · ICLR" in shown
+    [hit] = cli.json("query", "birds navigate by the stars", "-k", "1", "--json")
+    assert json.dumps(hit["abstract"]).count("Birds navigate") == 1
