@@ -82,8 +82,10 @@ def build_index(sources: Sequence[str | Path], index_folder: Path | str, options
     run = _Run(Path(index_folder), options, provider or LocalModels(), progress or Silent())
     if options.dry_run:
         return run.dry(sources)
-    check_name(run.folder)
+    check_place(run.folder)
     made = not run.folder.exists()
+    if made and not sources:
+        list_sources((), None, (), run.progress)  # says that there is nothing to read, before anything is made
     run.folder.mkdir(parents=True, exist_ok=True)
     try:
         with build_lock(run.folder, "build"):
@@ -93,15 +95,20 @@ def build_index(sources: Sequence[str | Path], index_folder: Path | str, options
             remove_if_bare(run.folder)
 
 
-def check_name(index_folder: Path) -> None:
-    """Check that an index may have this name.
+def check_place(index_folder: Path) -> None:
+    """Check that an index may be made or changed here.
 
     Raises:
-        UsageError: it is empty, hidden or no plain name.
+        UsageError: the name is empty, hidden or no plain name, or the folder holds something that is no index.
     """
     name = index_folder.name
     if not name or name.startswith(".") or any(c in name for c in '/\\:*?"<>|\0\n'):
         raise UsageError(f"An index cannot be named {name!r}.", "Use letters, digits, - and _, as in -i my-papers.")
+    if index_folder.is_dir():
+        held = {p.name for p in index_folder.iterdir()}
+        if held and not held & {generations.CURRENT, generations.GENERATIONS, "build.lock"}:
+            raise UsageError(f"{index_folder} is a folder of something else, not an index.",
+                             "Choose another name with -i, or another folder with --home.")
 
 
 def remove_if_bare(index_folder: Path) -> None:

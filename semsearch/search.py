@@ -148,8 +148,7 @@ class Searcher:
 
     def _rows_with_text(self, texts: Sequence[str]) -> NDArray[np.int64]:
         keys = np.frombuffer(b"".join(text_key(collapse_white_space(text)) for text in texts), KEY_DTYPE)
-        positions = self.reader.vectors.as_source().find(keys)
-        return self.reader.vectors.rows[positions[positions >= 0]]
+        return self.reader.vectors.rows[np.isin(self.reader.vectors.keys, keys)]
 
 
 def _cosine(score: np.float32) -> float:

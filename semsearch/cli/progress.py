@@ -13,8 +13,6 @@ from semsearch.writers.display import printable
 
 LINE_SECONDS: Final = 30.0
 """How often a log hears of a task."""
-_BAR_AFTER_SECONDS: Final = 0.5
-"""What is done sooner needs no bar."""
 _MINUTE: Final = 60
 
 
@@ -45,7 +43,7 @@ class Bars:
 
         in_bytes = unit == "B"
         with tqdm(total=total, desc=label, unit=unit if in_bytes else f" {unit}s", unit_scale=in_bytes, leave=False,
-                  dynamic_ncols=True, delay=_BAR_AFTER_SECONDS, file=sys.stderr) as bar:
+                  dynamic_ncols=True, file=sys.stderr) as bar:
             yield _BarTask(bar)
 
 

@@ -156,6 +156,7 @@ class PaperTable:
             PaperNotFound: there is none.
             AmbiguousPaper: there are several.
         """
+        name = name.encode("utf-8", "replace").decode("utf-8")  # bytes of a command line that are no text
         exact = [r for (r,) in self._all("SELECT row FROM papers WHERE id = ?", [name.strip()]) if r not in hidden]
         if exact:
             return int(exact[0])

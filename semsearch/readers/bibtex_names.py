@@ -7,15 +7,16 @@ from typing import Final
 
 from semsearch.cleaning import clean_title
 from semsearch.paper import collapse_white_space
-from semsearch.readers.names import author_names
+from semsearch.readers.names import author_names, given_first
 
 _AND: Final = re.compile(r"\\.|[{}]|\s+and(?=\s)", re.DOTALL | re.IGNORECASE)
 _COMMA: Final = re.compile(r"\\.|[{},]", re.DOTALL)
 _SEMICOLON: Final = re.compile(r"\\.|[{};]", re.DOTALL)
-_NAME_PART: Final = re.compile(r'^\s*"?(given|family|prefix|suffix)(?:-i)?\s*=\s*"?(.*?)"?\s*$', re.DOTALL | re.IGNORECASE)
+_NAME_PART: Final = re.compile(r'\s*"?([a-z]{4,30}(?:-i)?)\s*=\s*"?(.*?)"?\s*', re.DOTALL | re.IGNORECASE)
 """A part of a name in the extended format of BibLaTeX (manual, section 3.4)."""
 _PLAIN: Final = re.compile(r"[^\\{}$~^_&<%#`'-]*")
 _OTHERS: Final = frozenset({"others", "et al", "et al.", "\\textit{et al.}", "\\emph{et al.}"})
+_NAME_ORDER: Final = ("given", "prefix", "family", "suffix")
 _MOST_COMMAS: Final = 2
 _SUFFIX: Final = re.compile(r"^(?:jr|sr)\.?$|^[ivx]+$", re.IGNORECASE)
 
@@ -57,14 +58,13 @@ def _split(text: str, pattern: re.Pattern[str]) -> list[str]:
 
 def _names_of(text: str) -> list[str]:
     parts = [part.strip() for part in _split(text, _COMMA)]
-    named = [_NAME_PART.match(part) for part in parts]
+    named = [_NAME_PART.fullmatch(part) for part in parts]
     if all(named):
         by_name = {found.group(1).lower(): found.group(2) for found in named if found}
-        order = ("given", "prefix", "family", "suffix")
-        return [plain_text(" ".join(by_name[part] for part in order if part in by_name))]
+        return [plain_text(" ".join(by_name[part] for part in _NAME_ORDER if part in by_name))]
     parts = [part for part in parts if part]
     if len(parts) > _MOST_COMMAS + 1:  # no BibTeX: names separated by commas
-        return list(author_names(plain_text(text)))
+        return [given_first(name) for name in author_names(plain_text(text))]
     if len(parts) == _MOST_COMMAS + 1 and not _SUFFIX.match(plain_text(parts[1])):
         if _SUFFIX.match(plain_text(parts[2])):
             parts = [parts[0], parts[2], parts[1]]

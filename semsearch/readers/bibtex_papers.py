@@ -29,6 +29,9 @@ _KEYWORDS: Final = ("author_keywords", "keywords", "keyword", "mendeley-tags")
 _CLASSES: Final = ("primaryclass", "eprintclass")
 _DOI_HOST: Final = re.compile(r"\bdoi\.org/", re.IGNORECASE)
 _URL: Final = re.compile(r"(?:https?|ftp)://[^\s{}\"<>]+", re.IGNORECASE)
+_HOST: Final = re.compile(r"[\w-]{1,63}(?:\.[\w-]{1,63}){1,8}(?:[/:?#]|$)")
+_URL_PIECE: Final = re.compile(r"[\w.~:/?#\[\]@!$&'()*+,;=%-]*[/?#=&%.][\w.~:/?#\[\]@!$&'()*+,;=%-]*", re.ASCII)
+"""What goes on with a URL, told from a word behind it by a character that words have not."""
 _ARXIV_NAMED: Final = re.compile(r"\barxiv\s*:\s*([\w./-]+)|\babs/([\w./-]+)", re.IGNORECASE)
 _DIGITS: Final = re.compile(r"\D{0,40}(\d{1,9})\s*", re.ASCII)
 _OLD_ARCHIVE: Final = re.compile(r"[a-z-]+(?:\.[A-Z]{2})?", re.ASCII)
@@ -169,13 +172,13 @@ def _url(fields: Mapping[str, str]) -> str:
     """Return the first URL of `url`, one broken over lines joined; else one in `howpublished`."""
     text = _verbatim(fields.get("url", ""))
     first, *more = text.split() or [""]
-    for piece in more:
-        if _URL.match(piece) or not _URL.match(first):
-            break
-        first += piece
-    if first:
+    if _URL.match(first) or _HOST.match(first):
+        for piece in more:
+            if _URL.match(piece) or not _URL_PIECE.fullmatch(piece):
+                break
+            first += piece
         return first.rstrip(",;")
-    found = _URL.search(_verbatim(fields.get("howpublished", "")))
+    found = _URL.search(text) or _URL.search(_verbatim(fields.get("howpublished", "")))
     return found.group().rstrip(".,;)") if found else ""
 
 

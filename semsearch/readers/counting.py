@@ -6,9 +6,10 @@ import codecs
 import io
 import re
 from collections.abc import Callable
-from typing import BinaryIO, Final
+from typing import BinaryIO, Final, cast
 
 from semsearch.readers.base import RecordCounter
+from semsearch.readers.text import HEAD_BYTES, sniff_encoding
 
 _OVERLAP_BYTES: Final = 256
 """Longest match that may be cut by the border of two blocks."""
@@ -61,15 +62,15 @@ class LineCounter:
 
 
 class CountedStream(io.RawIOBase):
-    """A binary stream that shows all that is read from it to a counter.
+    """A binary stream that shows all that is read from it to a counter, if there is one.
 
     UTF-16 is recoded to UTF-8 for the counter, and a byte order mark is taken off.
     """
 
-    def __init__(self, stream: BinaryIO, counter: RecordCounter) -> None:
+    def __init__(self, stream: BinaryIO, counter: RecordCounter | None) -> None:
         self._stream, self._counter = stream, counter
         self._decoder: codecs.IncrementalDecoder | None = None
-        self._begun = False
+        self._head: bytes | None = b""
 
     def readable(self) -> bool:
         """Return True: it is read from."""
@@ -82,21 +83,48 @@ class CountedStream(io.RawIOBase):
         buffer[:len(block)] = block
         return len(block)
 
+    @property
+    def damaged(self) -> bool:
+        """Whether the stream ended early because its compressed data is cut or damaged."""
+        return bool(getattr(self._stream, "damaged", False))
+
     def drain(self) -> None:
         """Read what the parser left, so that it is counted too."""
         while block := self._stream.read(_BLOCK_BYTES):
             self._show(block)
 
+    def total(self) -> int | None:
+        """Return the number of records, None without a counter."""
+        if self._counter is None:
+            return None
+        if self._head is not None:
+            self._begin()
+        return self._counter.total()
+
+    def as_binary(self) -> BinaryIO:
+        """Return this stream under the type that readers take."""
+        return cast(BinaryIO, self)
+
     def _show(self, block: bytes) -> None:
-        if not self._begun and block:
-            self._begun = True
-            if block.startswith(codecs.BOM_UTF8):
-                block = block[3:]
-            elif block.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-                self._decoder = codecs.getincrementaldecoder("utf-16")("replace")
-            elif b"\0" in block[:4]:
-                little = block[1:2] == b"\0"
-                self._decoder = codecs.getincrementaldecoder("utf-16-le" if little else "utf-16-be")("replace")
+        if self._counter is None:
+            return
+        if self._head is None:
+            self._feed(block)
+            return
+        self._head += block
+        if len(self._head) >= HEAD_BYTES:
+            self._begin()
+
+    def _begin(self) -> None:
+        """Feed the beginning, once enough of it is there to tell its encoding."""
+        head, self._head = self._head or b"", None
+        encoding, mark_bytes = sniff_encoding(head[:HEAD_BYTES])
+        if encoding != "utf-8":
+            self._decoder = codecs.getincrementaldecoder(encoding)("replace")
+        self._feed(head[mark_bytes:])
+
+    def _feed(self, block: bytes) -> None:
         if self._decoder is not None:
             block = self._decoder.decode(block).encode("utf-8", "replace")
-        self._counter.feed(block)
+        if self._counter is not None:
+            self._counter.feed(block)

@@ -45,24 +45,6 @@ _ZIP_PARTS: Final = ((b"word/", Foreign("a Word document", _AS_TEXT)), (b"xl/", 
                      (b"opendocument", Foreign("an OpenDocument file", _AS_TEXT)))
 _TAR_MAGIC_AT: Final = 257
 
-_BIBTEX: Final = re.compile(
-    r"^\s*@(?:article|inproceedings|incollection|inbook|book|booklet|conference|manual|mastersthesis|phdthesis|thesis|misc|"
-    r"online|proceedings|collection|techreport|report|unpublished|string|comment|preamble|electronic|dataset|software|"
-    r"patent|www|[a-z]+)\s*[{(]", re.IGNORECASE | re.MULTILINE)
-_BIBTEX_FIELD: Final = re.compile(
-    r"(?:^|,)\s*[a-z_-]+\s*=\s*[{\"\w]|@string\s*[{(]\s*[\w:+-]+\s*=", re.IGNORECASE | re.MULTILINE)
-_RIS_TYPE: Final = re.compile(r"^\s*TY  ?- ?", re.MULTILINE)
-_RIS_TAG: Final = re.compile(r"^[A-Z][A-Z0-9]  ?- ?", re.MULTILINE)
-_NBIB_TAG: Final = re.compile(r"^(?:[A-Z]{2,4}) {0,3}- ", re.MULTILINE)
-_REFER_TAG: Final = re.compile(r"^%[A-Z0-9!@\[\]~^&*] ?\S", re.MULTILINE)
-_WOS_START: Final = re.compile(r"^\s*FN .+\n(?:VR .+\n)?", re.MULTILINE)
-_WOS_TAG: Final = re.compile(r"^(?:PT|AU|TI|SO|AB|PY|ER|UT) ?", re.MULTILINE)
-_PUBMED_ABSTRACT: Final = re.compile(r"^\d+\. .{3,200}\. (?:19|20)\d\d\b", re.MULTILINE)
-_PUBMED_SUMMARY: Final = re.compile(r"^\d+: .+", re.MULTILINE)
-_PMID_NAMED: Final = re.compile(r"\bPMID: \d+")
-_OVID_START: Final = re.compile(r"^<\d+>\s*$", re.MULTILINE)
-_OVID_FIELD: Final = re.compile(
-    r"^(?:Accession Number|Author|Title|Source|Abstract|Unique Identifier)\s*$", re.MULTILINE)
 _HTML_START: Final = re.compile(
     r"\s*(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html|head|body|div|table)\b", re.IGNORECASE | re.DOTALL)
 _XML_START: Final = re.compile(
@@ -79,7 +61,6 @@ _ENVELOPE: Final = re.compile(
     r'count)"\s*:')
 _LIST_IN_ENVELOPE: Final = re.compile(
     r'"(results|items|data|papers|works|recommendedPapers|hits|records|documents|docs)"\s*:\s*\[')
-_LINES_TELLING: Final = 0.5
 
 
 def foreign_format(name: str, head: bytes) -> Foreign | None:
@@ -94,7 +75,7 @@ def foreign_format(name: str, head: bytes) -> Foreign | None:
     if text is None:
         return Foreign("binary data", _AS_TEXT)
     text = text.replace("\r\n", "\n").replace("\r", "\n")
-    return _markup_format(text) or _json_document(text) or _tagged_format(text) or _weak_format(name, text)
+    return _markup_format(text) or _json_document(text) or _weak_format(name, text)
 
 
 def _binary_format(head: bytes) -> Foreign | None:
@@ -136,28 +117,6 @@ def _json_document(text: str) -> Foreign | None:
     return None
 
 
-def _tagged_format(text: str) -> Foreign | None:
-    lines = [line for line in text.splitlines() if line.strip()]
-    enough = max(1, int(len(lines) * _LINES_TELLING))
-    if _BIBTEX.search(text) and _BIBTEX_FIELD.search(text):
-        return Foreign("BibTeX")
-    if _RIS_TYPE.search(text) and len(_RIS_TAG.findall(text)) > 1:
-        return Foreign("RIS")
-    if len(_NBIB_TAG.findall(text)) > 2 and re.search(r"^(?:PMID|OWN|TI|AB|FAU) *- ", text, re.MULTILINE):
-        return Foreign("PubMed nbib (MEDLINE)")
-    if len(_REFER_TAG.findall(text)) >= enough and text.lstrip().startswith("%"):
-        return Foreign("refer/EndNote (%-tags)")
-    if _WOS_START.search(text) and len(_WOS_TAG.findall(text)) > 2:
-        return Foreign("Web of Science tagged text")
-    if re.match(r"\s*1: ", text) and len(_PMID_NAMED.findall(text)) * 2 >= len(_PUBMED_SUMMARY.findall(text)) > 1:
-        return Foreign("PubMed summary text")
-    if re.match(r"\s*\d+\. ", text) and _PUBMED_ABSTRACT.search(text) and _PMID_NAMED.search(text):
-        return Foreign("PubMed abstract text")
-    if _OVID_START.search(text) and len(_OVID_FIELD.findall(text)) > 2:
-        return Foreign("Ovid text")
-    return None
-
-
 def _json_without_text(line: str) -> Foreign:
     """Return what a first line of JSON is in which no title and no abstract was found."""
     try:
@@ -169,9 +128,8 @@ def _json_without_text(line: str) -> Foreign:
                    "Name the fields 'title' and 'abstract'.", by_name_only=True)
 
 
-_NAMES: Final = {".bib": "BibTeX", ".ris": "RIS", ".nbib": "PubMed nbib (MEDLINE)", ".enw": "refer/EndNote (%-tags)",
-                 ".xml": "XML", ".html": "HTML", ".htm": "HTML", ".json": "JSON", ".ciw": "Web of Science tagged text",
-                 ".isi": "Web of Science tagged text", ".tex": "LaTeX"}
+_NAMES: Final = {".xml": "XML", ".html": "HTML", ".htm": "HTML",
+                 ".json": "JSON", ".tex": "LaTeX"}
 
 
 def _weak_format(name: str, text: str) -> Foreign | None:

@@ -6,14 +6,30 @@ import os
 from typing import Final
 
 from semsearch.errors import UnknownFormat, UsageError
-from semsearch.readers import jsonl, plain_text, tabular
+from semsearch.readers import (
+    bibtex,
+    jsonl,
+    medline,
+    ovid,
+    plain_text,
+    pubmed_text,
+    refer,
+    ris,
+    tabular,
+    wos,
+    wos_tab,
+)
 from semsearch.readers.base import Format
 from semsearch.readers.detection import foreign_format
 from semsearch.readers.sources import strip_compression
 
-FORMATS: Final[tuple[Format, ...]] = (jsonl.FORMAT, tabular.FORMAT, plain_text.FORMAT)
+FORMATS: Final[tuple[Format, ...]] = (
+    jsonl.FORMAT, tabular.FORMAT, bibtex.FORMAT, refer.FORMAT, ris.FORMAT, medline.FORMAT, wos.FORMAT,
+    wos_tab.FORMAT, ovid.FORMAT, pubmed_text.ABSTRACTS, pubmed_text.SUMMARIES, plain_text.FORMAT)
 
-_OTHER_NAMES: Final = {"tsv": "csv", "txt": "text", "plain-text": "text", "ndjson": "jsonl", "json-lines": "jsonl"}
+_OTHER_NAMES: Final = {"tsv": "csv", "txt": "text", "plain-text": "text", "ndjson": "jsonl", "json-lines": "jsonl",
+                       "bib": "bibtex", "biblatex": "bibtex", "enw": "refer", "endnote": "refer",
+                       "nbib": "medline", "pubmed": "medline", "isi": "wos", "ciw": "wos", "web-of-science": "wos"}
 _EVIDENT: Final = 60
 """How sure a format must be to be believed against a name such as `.json`."""
 

@@ -59,6 +59,7 @@ class _Members:
     values: dict[str, object] = field(default_factory=dict)
     found: bool = False
     are_records: bool = False
+    cut: bool = False
 
     def record(self) -> dict[str, object]:
         """Return the one record that the object is or wraps."""
@@ -122,7 +123,7 @@ class JsonElements:
         members = _Members()
         yield from self._members(members, is_outer=True)
         if not members.found:
-            yield JsonElement(line, text, members.record())
+            yield JsonElement(line, text, problem=NOT_JSON) if members.cut else JsonElement(line, text, members.record())
 
     def _members(self, members: _Members, is_outer: bool) -> Iterator[JsonElement]:
         self._window.drop(1)
@@ -134,9 +135,7 @@ class JsonElements:
                 return
             yield from self._member(key, members, is_outer)
         self._window.drop(1)
-        if not opening and not members.found:
-            members.found = True
-            yield JsonElement(self._window.line, "", problem=NOT_JSON)
+        members.cut = not opening
 
     def _member(self, key: str, members: _Members, is_outer: bool) -> Iterator[JsonElement]:
         opening = self._peek()
@@ -148,6 +147,7 @@ class JsonElements:
             inner = _Members()
             yield from self._members(inner, is_outer=False)
             members.found = members.found or inner.found
+            members.cut = inner.cut
             members.values[key] = inner.values
         else:
             element = replace(self._value(), key=key)

@@ -11,7 +11,8 @@ _SCALAR: Final = r'(?:"(?:[^"\\]|\\.){0,500}+"|[^\s,"\[\]{}]{1,40}+)'
 _FIRST_KEYS: Final = re.compile(
     rf'\{{\s*"((?:[^"\\]|\\.){{1,100}}+)"\s*:\s*(?:{_SCALAR}\s*,\s*"((?:[^"\\]|\\.){{1,100}}+)"\s*:)?', re.DOTALL)
 _INDENT: Final = re.compile(r"\n([ \t]{0,64})\Z")
-_PIECES: Final = re.compile(r'"(?:[^"\\]|\\.)*+"|[\[\]{}]', re.DOTALL)
+_PIECES: Final = re.compile(r'"(?:[^"\\]|\\.)*+"|["\[\]{}]', re.DOTALL)
+"""Strings, brackets, and a quotation mark that no other closes."""
 _END_OF_SCALAR: Final = re.compile(r"[\[\]{},\n]")
 _BEHIND: Final = re.compile(r"\s*(?:[,\]}]|\Z)")
 _OVERLAP: Final = 2048
@@ -93,6 +94,8 @@ class Recovery:
         depth = 0
         for piece in _PIECES.finditer(window.text, window.start, limit):
             mark = piece.group()
+            if mark == '"':
+                return None
             if mark in "[{":
                 depth += 1
             elif mark in "]}":

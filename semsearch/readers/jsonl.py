@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import BinaryIO, Final
 
 from semsearch.readers.base import VALUE_CHARACTERS, Format, Located, Reading, ReadItem, Rejected
+from semsearch.readers.counting import LineCounter
 from semsearch.readers.fields import WrongType, has_text_field, paper_of_fields
 from semsearch.readers.text import HEAD_BYTES, Line, TextLines, sniff_text
 
@@ -84,4 +85,9 @@ def _shown(value: object) -> str:
         return type(value).__name__
 
 
-FORMAT: Final = Format(name="jsonl", title="JSON Lines", looks_like=looks_like, read=read, version=1)
+def counter() -> LineCounter:
+    """Return a counter of the lines that are not blank."""
+    return LineCounter(lambda line: bool(line.strip()))
+
+
+FORMAT: Final = Format(name="jsonl", title="JSON Lines", looks_like=looks_like, read=read, version=1, counter=counter)

@@ -17,11 +17,14 @@ from semsearch.readers.tagged import LineHeads, Record, date_in, head_lines, ite
 from semsearch.readers.text import Line, TextLines, sniff_text
 
 _KNOWN: Final = frozenset(
-    """PMID OWN STAT DA DCOM LR IS VI IP DP TI PG LID AB OAB OABL CI FAU AU AUID AD LA GR PT PL TA JT JID SB MH PMC PMCR
-    MID OID EDAT MHDA CRDT PHST AID PST SO OT OTO COI COIS CN FIR IR FED ED BTI CTI CDAT CON CIN CRI CRF DEP EFR EIN ECF
-    ECI GN GS IRAD ISBN ISSN JC LI MNM NI NM OCI OCO ORI PB PS PUBM RF RIN RN ROF RPF RPI SFM SI SPIN TT UIN UOF UI""".split())
+    """PMID OWN STAT DA DCOM LR IS VI IP DP TI PG LID AB OAB OABL CI FAU AU AUID AD LA GR PT PL TA JT JID SB
+    MH PMC PMCR MID OID UI EDAT MHDA CRDT PHST AID PST SO OT OTO COI COIS CN FIR IR FED ED BTI CTI CDAT CON
+    CIN CRI CRF DEP EFR EIN ECF ECI GN GS IRAD ISBN ISSN JC LI MNM NI NM OCI OCO ORI PB PS PUBM RF RIN RN
+    ROF RPF RPI SFM SI SPIN TT UIN UOF""".split())
 _TELLING: Final = frozenset("PMID OWN STAT FAU DCOM JT JID MHDA EDAT CRDT LID AID UI".split())
+_CITED: Final = frozenset("TI AB FAU AU BTI JT TA".split())
 _TITLES: Final = ("TI", "BTI", "CTI", "TT")
+_VENUES: Final = ("JT", "TA", "BTI", "CTI")
 _ABSTRACTS: Final = ("AB", "OAB")
 
 _TAG: Final = re.compile(r"([A-Z][A-Z0-9]{1,4})( {0,3})-(.*)", re.DOTALL)
@@ -37,13 +40,13 @@ def looks_like(name: str, head: bytes) -> int:
         return 0
     tags = [tag for tag in map(_tag_of, head_lines(text)) if tag]
     names = {tag for tag, _ in tags}
-    if len(tags) > 2 and "TY" not in names and names & _TELLING and names & {"TI", "AB", "FAU", "AU", "BTI", "JT", "TA"}:
+    if len(tags) > 2 and "TY" not in names and names & _TELLING and names & _CITED:
         return 93
     return 55 if name.endswith((".nbib", ".medline")) else 0
 
 
 def _tag_of(text: str) -> tuple[str, str] | None:
-    """Return tag and value of a line, None where it has no tag: tag and hyphen fill five columns, or the tag is known."""
+    """Return tag and value of a line, None where it has no tag: it and a hyphen fill five columns, or it is known."""
     found = _TAG.match(text)
     if not found:
         return None
@@ -113,13 +116,18 @@ def _item(record: Record) -> ReadItem:
         abstract=record.text(*_ABSTRACTS),
         authors=_authors(record),
         date=next((date for value in record.values("DP", "DEP", "EDAT") if (date := date_in(value))), ""),
-        venue=next((value for tag in ("JT", "TA", "BTI", "CTI") if tag != title_tag and (value := record.first(tag))), ""),
+        venue=next((value for tag in _VENUES if tag != title_tag and (value := record.first(tag))), ""),
         categories=keywords(record.values("OT", "MH")),
-        url=next((value for value in record.values("LID", "AID") if value.startswith("http") and not normalise_doi(value)), ""),
+        url=_url(record),
         language=record.first("LA"),
         own_id=pmid or record.first("UI"),
         identifiers={"doi": _doi(record), "pmid": pmid},
     ))
+
+
+def _url(record: Record) -> str:
+    links = (value for value in record.values("LID", "AID") if value.startswith("http"))
+    return next((link for link in links if not normalise_doi(link)), "")
 
 
 def _authors(record: Record) -> list[str]:

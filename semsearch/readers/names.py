@@ -73,7 +73,8 @@ def _name_of(part: object) -> str:
 
 
 def given_first(name: str) -> str:
-    """Return a name written `Family, Given` or `Family, Given, Jr.` as `Given Family Jr.`; a group's name stays whole."""
+    """Return a name written `Family, Given, Jr.` as `Given Family Jr.`; a group's name stays whole."""
+    name = collapse_white_space(name)
     family, comma, rest = (part.strip() for part in name.partition(","))
     if not comma or not rest or _GROUP.search(name):
         return name.strip(" ,")
@@ -85,9 +86,10 @@ def given_first(name: str) -> str:
 
 def initials_first(name: str) -> str:
     """Return a name as indexes shorten it (`Maher LJ 3rd`) as `LJ Maher 3rd`; what is none stays as it is."""
-    found = _FAMILY_INITIALS.match(name.strip())
+    name = collapse_white_space(name)
+    found = _FAMILY_INITIALS.match(name)
     if not found or _GROUP.search(name):
-        return name.strip()
+        return name
     return " ".join(part.strip() for part in found.group("given", "family", "suffix") if part)
 
 

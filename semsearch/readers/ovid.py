@@ -27,15 +27,15 @@ _NAMES: Final = {
     "source": ("source", "so"),
     "journal": ("journalname", "journal", "jn", "publicationname", "nj", "ja"),
     "date": ("dateofpublication", "dp", "publicationdate", "yearofpublication", "yr", "publicationyear", "py", "year"),
-    "keywords": ("authorkeywords", "keywords", "kw", "keywordheading", "kf", "meshsubjectheadings", "mh", "subjectheadings",
-                 "sh", "hw", "de", "keyconcepts"),
+    "keywords": ("authorkeywords", "keywords", "kw", "keywordheading", "kf", "meshsubjectheadings", "mh",
+                 "subjectheadings", "sh", "hw", "de", "keyconcepts"),
     "doi": ("doinumber", "doi", "digitalobjectidentifier", "do"),
     "link": ("url", "ur", "linktotheovidfulltextorcitation", "linktotheexternallinkresolver"),
     "language": ("language", "lg", "la"),
     "database": ("database", "db"),
-    "aside": ("score", "institution", "in", "authoraffiliation", "references", "documenttype", "pt", "journalsubset", "issn",
-              "is", "publisher", "pb", "countryofpublication", "cp", "publicationtype", "volume", "issue", "page", "pg",
-              "correspondenceaddress", "emailaddress", "em", "status", "st", "version", "grantinformation", "copyright"),
+    "aside": ("score", "institution", "in", "authoraffiliation", "references", "documenttype", "pt", "journalsubset",
+              "issn", "is", "publisher", "pb", "countryofpublication", "cp", "publicationtype", "volume", "issue",
+              "page", "pg", "correspondenceaddress", "emailaddress", "em", "status", "st", "version", "grantinformation"),
 }
 _FIELD_OF: Final = {name: field for field, names in _NAMES.items() for name in names}
 
@@ -46,7 +46,7 @@ _KIND: Final = re.compile(r"(?<=[.?!\])])\s*\[[A-Z][A-Za-z ,/&-]{2,40}\]\.?\s*$"
 """What Ovid puts behind a title: `[Article]`, `[Review]`, `[References]`."""
 _DEGREES: Final = re.compile(
     r"(?<=[a-z.])(?:,?\s+(?:M\.?D|Ph\.?D|M\.?P\.?H|M\.?Sc|B\.?Sc|M\.?S|D\.?Sc|R\.?N|FRCP|FACP|FACS|MBBS|MBChB)\.?)+$")
-_AUTHOR_MARK: Final = re.compile(r"(?:\s*(?:\d{1,3}|[*+])\s*(?:,\s*\d{1,3}\s*)*)+[.,]?$")
+_AUTHOR_MARK: Final = re.compile(r"\s{0,3}[\d*+][\d\s,*+]{0,40}[.,]?$")
 _FULL_STOP: Final = re.compile(r"(?<=\w{3})\.$|(?<=[A-Z]{2})\.$")
 _SOURCE_DATE: Final = re.compile(
     r"(?<![\d:(-])(?:(?P<before>[A-Z][a-z]{2,8})\.?(?:\s+\d{1,2})?,?\s+)?(?P<year>(?:19|20)\d\d)(?![\d-])"

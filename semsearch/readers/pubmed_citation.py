@@ -19,27 +19,32 @@ _DATE: Final = re.compile(
 """Where the journal ends and the date stands: `Nature. 2019 Sep 5;573(7772):15.`"""
 _DOI: Final = re.compile(r"\bdoi:\s+(10\.\d{4,9}/\S+)", re.IGNORECASE)
 _DOI_LINE: Final = re.compile(r"^DOI:\s+(10\.\S+)", re.MULTILINE)
+_PMID_TAIL: Final = re.compile(r"\s*(?:PubMed )?PMID:")
 _PMID: Final = re.compile(r"\bPMID:\s*(\d{1,9})")
 _AUTHOR: Final = re.compile(
     r"[^\W\d_][\w'’.\u2010-]*(?: [\w'’.\u2010-]+){0,5} [^\W\d_a-z]{1,4}(?: (?:Jr|Sr|2nd|3rd|[4-9]th|I{1,3}|IV))?"
     r"(?:\([\w*#†‡§]{1,4}\))*")
 """A name as PubMed shortens it, with the marks of its affiliations: `van der Zee HH(1)(10)`, `Maher LJ 3rd(1)`."""
 _MARKS: Final = re.compile(r"(?:\([\w*#†‡§]{1,4}\))+$")
+_GROUP_END: Final = re.compile(
+    r"^[^.]{3,120}\b(?:Consortium|Collaboration|Collaborators|Network|Investigators|(?:Study|Working|Research) Group)$")
+_ADDRESS: Final = re.compile(r"\. Electronic address: [^;\s@]{1,100}@[^;\s@]{1,100}(?=[;.])")
 _ET_AL: Final = re.compile(r",? et al$|,? and others$")
 _SENTENCE_END: Final = re.compile(r"[.?!][\"”’)\]]*(?:\s|$)")
 _ASIDE: Final = re.compile(
     r"(?:Author information|Collaborators|Comment (?:in|on)|Erratum (?:in|for)|Update (?:of|in)|Republished (?:in|from)|"
     r"Corrected and republished (?:in|from)|Retraction (?:in|of)|Retracted and republished|Expression of concern|"
-    r"Original report in|Summary for patients in|Reprint (?:in|of)|Partial retraction|Cites|In|"
-    r"Conflict of interest statement|Dataset described in)\b\s*(?::|\n|$)|"
-    r"(?:©|\(c\)|Copyright\b|Publisher: Abstract available|Free (?:PMC )?Article|\[(?:Article|Indexed|PubMed))|"
-    r"(?:DOI|PMCID|PMID): ", re.IGNORECASE)
+    r"Original report in|Summary for patients in|Reprint (?:in|of)|Partial retraction|Cites|In|Dataset described in|"
+    r"Conflict of interest statement)\b\s*(?::|\n|$)|"
+    r"©|\(c\) ?(?:19|20)\d\d|Copyright (?:©|\(c\)|(?:19|20)\d\d)|Publisher: Abstract available|"
+    r"Free (?:PMC )?Article|\[(?:Article|Indexed|PubMed)|(?:DOI|PMCID|PMID): ", re.IGNORECASE)
 _BOOK: Final = re.compile(r"In: (?P<book>.*)", re.DOTALL)
 _BOOK_TITLE: Final = re.compile(r"(?:editors?\. )?(?P<title>[^.\[]+?)(?:\s*\[Internet\])?\.")
 _BOOK_DATE: Final = re.compile(rf"^(?P<date>(?:19|20)\d\d(?: {_MONTH}(?: \d\d?)?)?)\b.*$", re.MULTILINE)
+_PREPRINT: Final = re.compile(r"\s*\[(?:Preprint|Internet)\]$")
 _LANGUAGE: Final = re.compile(r"\[Article in (?P<language>[A-Z]\w+)[^\]]*\]$")
 _AFFILIATION: Final = re.compile(
-    r"(?:\(1\)|From the |Departments? of|Divisions? of|Institut|Laborator|School of|Faculty of|University|Center for|Centre for)")
+    r"\(1\)|From the |(?:Departments?|Divisions?|School|Faculty) of|Institut|Laborator|University|Cent(?:er|re) for")
 
 
 def abstract_parts(lines: Sequence[str]) -> Parts:
@@ -54,7 +59,7 @@ def abstract_parts(lines: Sequence[str]) -> Parts:
     text = "\n".join(lines)
     found = _DATE.search(head)
     if found:
-        venue, date = head[:found.start()], date_of(found.group("date"))
+        venue, date = _PREPRINT.sub("", head[:found.start()]), date_of(found.group("date"))
         title = rest.pop(0) if rest and not _ASIDE.match(rest[0]) else ""
     else:
         venue, date, title = *_book(text), head
@@ -71,22 +76,15 @@ def abstract_parts(lines: Sequence[str]) -> Parts:
 
 def summary_parts(lines: Sequence[str]) -> Parts:
     """Return the parts of a citation of a "Summary (text)" export: authors, title, journal, date, identifiers."""
-    text = _one_line("\n".join(lines))
-    dated = list(_DATE.finditer(text))
-    found = dated[0] if dated else None
-    before, date = (text[:found.start()], date_of(found.group("date"))) if found else (text, "")
+    text = _ADDRESS.sub("", _one_line("\n".join(lines)))
+    found = _DATE.search(text)
+    before = text[:found.start()] if found else _PMID_TAIL.split(text, maxsplit=1)[0]
     end = max((match.end() for match in _SENTENCE_END.finditer(before)), default=0) if found else 0
-    venue = before[end:] if end else ""
-    title = before[:end].strip() if end else before.split(" PubMed PMID:", 1)[0]
-    authors: list[str] = []
-    first = title.find(". ")
-    while 0 < first < len(title) - 2:
-        authors = _authors(title[:first + 1])
-        if authors:
-            title = title[first + 2:].strip()
-            break
-        first = -1
-    return _parts(title, "", authors, date, venue, _DOI.search(text), _last_pmid(text), "")
+    title, venue = (before[:end].strip(), before[end:]) if end else (before, "")
+    first, stop, behind = title.partition(". ")
+    authors = _authors(first + ".") if stop and behind else []
+    return _parts(behind.strip() if authors else title, "", authors, date_of(found.group("date")) if found else "",
+                  _PREPRINT.sub("", venue.strip()), _DOI.search(text), _last_pmid(text), "")
 
 
 def _parts(title: str, abstract: str, authors: list[str], date: str, venue: str, doi: re.Match[str] | None, pmid: str,
@@ -127,16 +125,21 @@ def _authors(text: str) -> list[str]:
     """Return the names in `Lee A(1), van der Berg B 3rd(2); The XY Group.`, none where the text is something else."""
     if not text.endswith("."):
         return []
-    people, *groups = _ET_AL.sub("", text[:-1]).split(";")
-    names = [name.strip() for name in people.split(",")]
-    if sum(bool(_AUTHOR.fullmatch(name)) for name in names) * 2 <= len(names):
-        return []
-    return [initials_first(_MARKS.sub("", name)) for name in names if name] + [
-        _MARKS.sub("", group.strip()) for group in groups if group.strip()]
+    names: list[str] = []
+    are_authors = False
+    for part in _ET_AL.sub("", text[:-1]).split(";"):
+        people = [name.strip() for name in part.split(",") if name.strip()]
+        if sum(bool(_AUTHOR.fullmatch(name)) for name in people) * 2 > len(people):
+            names += [initials_first(_MARKS.sub("", name)) for name in people]
+            are_authors = True
+        elif part.strip():
+            names.append(_MARKS.sub("", part.strip()))
+            are_authors = are_authors or bool(_GROUP_END.search(names[-1]))
+    return list(dict.fromkeys(names)) if are_authors else []
 
 
 def _book(text: str) -> tuple[str, str]:
-    """Return the title of the book that a chapter is in, and its date: `In: Adam MP, editors. GeneReviews ... 2006 Apr 18`."""
+    """Return the title and the date of the book that a chapter is in: `In: Adam MP, editors. Book. ... 2006 Apr 18`."""
     found = _BOOK.search(text)
     if not found:
         return "", ""

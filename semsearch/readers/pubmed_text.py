@@ -12,14 +12,14 @@ from typing import BinaryIO, Final
 
 from semsearch.readers.base import VALUE_CHARACTERS, Format, Reading, ReadItem
 from semsearch.readers.counting import PatternCounter
-from semsearch.readers.pubmed_citation import abstract_parts, summary_parts
 from semsearch.readers.parts import Parts
+from semsearch.readers.pubmed_citation import abstract_parts, summary_parts
 from semsearch.readers.tagged import LineHeads, Record, item_of
 from semsearch.readers.text import Line, TextLines, sniff_text
 
 _ABSTRACT_START: Final = re.compile(r"(\d{1,7})\. \S")
 _SUMMARY_START: Final = re.compile(r"(\d{1,7}): \S")
-_PMID_LINE: Final = re.compile(r"PMID: ?\d", re.MULTILINE)
+_PMID_LINE: Final = re.compile(r"^PMID: ?\d", re.MULTILINE)
 _PMID: Final = re.compile(r"\bPMID:\s*\d")
 _CITATION: Final = re.compile(r"\d+\. [^\n]{3,200}\. (?:19|20)\d\d\b")
 
@@ -29,7 +29,7 @@ def looks_like_abstracts(name: str, head: bytes) -> int:
     text = _comparable(head)
     if not _ABSTRACT_START.match(text):
         return 0
-    return 93 if re.search(r"^PMID: ?\d", text, re.MULTILINE) or (_CITATION.match(text) and _PMID.search(text)) else 0
+    return 93 if _PMID_LINE.search(text) or (_CITATION.match(text) and _PMID.search(text)) else 0
 
 
 def looks_like_summaries(name: str, head: bytes) -> int:
@@ -75,7 +75,7 @@ class _Citations:
         self._blanks = self._blanks + 1 if blank else 0
 
     def _begins(self, number: int) -> bool:
-        """Tell whether a numbered line behind blank ones begins a citation: two blank lines, or the next number in turn."""
+        """Tell whether a numbered line behind blank ones begins a citation: two of them, or the number is in turn."""
         return self._blanks > 1 or (number == self._number + 1 and self._has_pmid)
 
     def end(self) -> Iterator[Record]:
@@ -85,7 +85,8 @@ class _Citations:
         self._open = None
 
 
-def _reader(start: re.Pattern[str], parts_of: Callable[[list[str]], Parts]) -> Callable[[BinaryIO, str], Iterator[ReadItem]]:
+def _reader(start: re.Pattern[str],
+            parts_of: Callable[[list[str]], Parts]) -> Callable[[BinaryIO, str], Iterator[ReadItem]]:
     def read(stream: BinaryIO, name: str) -> Iterator[ReadItem]:
         """Yield one item for every citation."""
         lines = TextLines(stream)
@@ -141,7 +142,9 @@ class _Counter:
 
 ABSTRACTS: Final = Format(
     name="pubmed-abstract", title="PubMed abstract text", looks_like=looks_like_abstracts,
-    read=_reader(_ABSTRACT_START, abstract_parts), version=1, counter=lambda: _Counter(rb"\d{1,7}\. \S", rb"[\r\n]PMID: ?\d"))
+    read=_reader(_ABSTRACT_START, abstract_parts), version=1,
+    counter=lambda: _Counter(rb"\d{1,7}\. \S", rb"[\r\n]PMID: ?\d"))
 SUMMARIES: Final = Format(
     name="pubmed-summary", title="PubMed summary text", looks_like=looks_like_summaries,
-    read=_reader(_SUMMARY_START, summary_parts), version=1, counter=lambda: _Counter(rb"\d{1,7}: \S", rb"\bPMID:\s*\d"))
+    read=_reader(_SUMMARY_START, summary_parts), version=1,
+    counter=lambda: _Counter(rb"\d{1,7}: \S", rb"\bPMID:\s*\d"))

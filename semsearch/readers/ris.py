@@ -31,9 +31,10 @@ _LINKS: Final = ("UR", "L2", "L1", "L3", "LK")
 _TAG: Final = re.compile(r"\s{0,4}([A-Za-z][A-Za-z0-9])(\s{1,4})-(\s|$)?")
 _BARE_END: Final = re.compile(r"\s*ER\s*$")
 _STRAY: Final = re.compile(r"\s*Link to the (?:Ovid|Full|External)")
-_DOI_NAMED: Final = re.compile(r"\bdoi(?:\.org/|\s*[:=]\s*)\s*(10\.\d{4,9}/\S+)", re.IGNORECASE)
+_DOI_NAMED: Final = re.compile(r"\bdoi(?:\.org/|\s{0,5}[:=]\s{0,5})(10\.\d{4,9}/\S+)", re.IGNORECASE)
 _BARE_DOI: Final = re.compile(r"\s*10\.\d{4,9}/\S+\s*$")
-_PMID_NAMED: Final = re.compile(r"^\W*PMID\s*:?\s*(\d{1,9})\b|^\W*(?:PubMed|Medline)\s+(?:PM)?ID\s*:?\s*(\d{1,9})\b", re.IGNORECASE)
+_PMID_NAMED: Final = re.compile(
+    r"\W{0,5}(?:PMID|(?:PubMed|Medline)\s{1,5}(?:PM)?ID)\s{0,5}:?\s{0,5}(\d{1,9})\b", re.IGNORECASE)
 _PUBMED: Final = re.compile(r"pubmed|medline", re.IGNORECASE)
 _DIGITS: Final = re.compile(r"\d{4,8}$", re.ASCII)
 _FOUR_DIGITS: Final = re.compile(r"\d{4}", re.ASCII)
@@ -169,7 +170,6 @@ def _item(record: Record) -> ReadItem:
     """
     title_tag = next((tag for tag in _TITLES if record.first(tag)), "")
     links = [part for value in record.values(*_LINKS) for part in value.split() if part.lower().startswith("http")]
-    web_of_science = [("id:wos", value) for value in record.values("AN") if _WOS_NUMBER.match(value)]
     return item_of(record, Parts(
         title=record.text(title_tag) if title_tag != "TI" else _first_title(record),
         abstract=record.text(*_ABSTRACTS),
@@ -181,7 +181,8 @@ def _item(record: Record) -> ReadItem:
         language=record.first("LA"),
         own_id=record.first("ID"),
         identifiers={"doi": _doi(record, links), "arxiv": _arxiv(record, links), "pmid": _pmid(record, links)},
-    ), web_of_science)
+        also=tuple(("id:wos", value) for value in record.values("AN")[:1] if _WOS_NUMBER.match(value)),
+    ))
 
 
 def _first_title(record: Record) -> str:
@@ -215,12 +216,15 @@ def _doi(record: Record, links: list[str]) -> str:
     for value in record.values("M3", "AN", "ID"):
         if _BARE_DOI.match(value):
             return normalise_doi(value)
-    found = next((found for value in (*links, *record.values("N1", "M3", "M1")) if (found := _DOI_NAMED.search(value))), None)
-    return normalise_doi(found.group(1)) if found else ""
+    for value in (*links, *record.values("N1", "M3", "M1")):
+        if found := _DOI_NAMED.search(value):
+            return normalise_doi(found.group(1))
+    return ""
 
 
 def _arxiv(record: Record, links: list[str]) -> str:
-    named = [value for value in record.values("AN", "N1", "M1", "C7", "ID", "JO", "T2", "VL") if value[:6].lower() == "arxiv:"]
+    values = record.values("AN", "N1", "M1", "C7", "ID", "JO", "T2", "VL")
+    named = [value for value in values if value[:6].lower() == "arxiv:"]
     return next((arxiv for value in (*named, *links) if (arxiv := normalise_arxiv(value))), "")
 
 
@@ -228,7 +232,7 @@ def _pmid(record: Record, links: list[str]) -> str:
     """Return the PubMed id: named as such, in a link, or as the record's number in PubMed, MEDLINE and Embase (C5)."""
     for value in record.values("AN", "ID", "N1", "C5", "M1", "M2", "U2"):
         if found := _PMID_NAMED.match(value):
-            return next(filter(None, found.groups())).lstrip("0")
+            return found.group(1).lstrip("0")
     for link in links:
         if pmid := normalise_pmid(link):
             return pmid

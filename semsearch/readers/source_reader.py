@@ -12,18 +12,22 @@ from typing import BinaryIO, Final
 from semsearch.errors import InputError, SourceNotFound, UnknownFormat
 from semsearch.readers.base import Format, Reading, ReadItem, Rejected
 from semsearch.readers.compression import SourceStream
+from semsearch.readers.counting import CountedStream
 from semsearch.readers.formats import find_format
 from semsearch.readers.sources import STDIN, SourceFile
 from semsearch.readers.text import HEAD_BYTES
 
 DAMAGED: Final = "compressed data is cut or damaged; nothing after this could be read"
+UNREAD: Final = "seen in the file, but not understood by its reader"
 
 
 class SourceReader:
     """The records of one file, to be iterated once.
 
     `format` and `size_bytes` (on disk, None for standard input) are known at once; `bytes_read` grows while reading;
-    `sha256`, `encoding` and `detail` are settled when the iteration has ended. Raises UnknownFormat where the content
+    `sha256`, `encoding`, `detail` and `counted` are settled when the iteration has ended. `counted` is the number of
+    records that were counted without the parser, None where the format has no such counter; what the parser did not
+    give of them is yielded as rejected. Raises UnknownFormat where the content
     is in no format that is read, SourceNotFound or InputError where the file cannot be opened.
     """
 
@@ -38,6 +42,7 @@ class SourceReader:
             self.close()
             raise
         self._reading: Reading | None = None
+        self.counted: int | None = None
         self._started = False
 
     def _find_format(self, from_format: str | None) -> Format:
@@ -57,17 +62,24 @@ class SourceReader:
         return self._items()
 
     def _items(self) -> Iterator[ReadItem]:
+        stream = CountedStream(self._stream.as_binary(), self.format.counter() if self.format.counter else None)
         try:
-            reading = self.format.read(self._stream.as_binary(), self.source.name)
+            reading = self.format.read(stream.as_binary(), self.source.name)
             if isinstance(reading, Reading):
                 self._reading = reading
-            last_line = 0
+            given = last_line = 0
             for item in reading:
+                given += 1
                 last_line = max(last_line, item.line)
                 yield item
             if self._stream.damaged:
+                given += 1
                 yield Rejected(last_line + 1, DAMAGED)
+            stream.drain()
             self._stream.drain()
+            self.counted = stream.total()
+            for _ in range((self.counted or 0) - given):
+                yield Rejected(last_line, UNREAD, f"somewhere after line {last_line}" if given else "")
         finally:
             self.close()
 

@@ -1,9 +1,9 @@
-"""Records of tagged fields, as reference managers and databases export them: gathered line by line, turned into papers."""
+"""Records of tagged fields, as databases and reference managers export them, gathered line by line."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -18,7 +18,8 @@ RECORD_TOO_LONG: Final = "record longer than 16 Mi characters"
 _RECORD_CHARACTERS: Final = 16 * 1024 * 1024
 """No record is longer; what goes on after so much without an end of record is no record."""
 _HTML: Final = re.compile(
-    r"</(?:[a-z]{1,10}:)?[a-z]{1,10}>|<(?:br|p|i|b|em|sub|sup)\s?/?>|&(?:#\d{1,7}|#x[0-9a-f]{1,6}|[a-z]{2,8});", re.IGNORECASE)
+    r"</(?:[a-z]{1,10}:)?[a-z]{1,10}>|<(?:br|p|i|b|em|sub|sup)\s?/?>|&(?:#\d{1,7}|#x[0-9a-f]{1,6}|[a-z]{2,8});",
+    re.IGNORECASE)
 _HEAD_BYTES: Final = 256
 _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 """It stands at the beginning of a line where files were put together."""
@@ -26,7 +27,7 @@ _SPACED_DATE: Final = re.compile(r"^\s*(\d{4})\s+(\d{1,2})(?:\s+(\d{1,2}))?\s*$"
 _MONTH_YEAR: Final = re.compile(r"^\s*(\d{1,2})[\s/](\d{4})\s*$", re.ASCII)
 _MAJOR_TOPIC: Final = re.compile(r"(?:(?<=/)|^)\*|\*$")
 """The star by which MEDLINE and Ovid mark a main subject."""
-_PMID_DIGITS: Final = re.compile(r"^\s*(?:pmid\s*:?\s*)?0*([1-9]\d{0,8})\b", re.IGNORECASE | re.ASCII)
+_PMID_DIGITS: Final = re.compile(r"^\s*(?:pmid\s{0,5}:?\s{0,5})?0*([1-9]\d{0,8})\b", re.IGNORECASE | re.ASCII)
 
 
 @dataclass(slots=True)
@@ -95,7 +96,7 @@ class Record:
         return [line.strip() for lines in self.fields.get(tag, ()) for line in lines if line.strip()]
 
 
-def item_of(record: Record, parts: Parts, more_identifiers: Sequence[tuple[str, str]] = ()) -> ReadItem:
+def item_of(record: Record, parts: Parts) -> ReadItem:
     """Return the paper of a record, or why there is none.
 
     The markup of its text is found by looking: most of these sources write plain text, some of their records tags.
@@ -109,8 +110,6 @@ def item_of(record: Record, parts: Parts, more_identifiers: Sequence[tuple[str, 
         return Rejected(record.line, str(wrong), record.value[:VALUE_CHARACTERS])
     if parts.markup == "plain":
         paper = replace(paper, raw_title="", raw_abstract="", markup="")
-    if more_identifiers:
-        paper = replace(paper, identifiers=tuple(dict.fromkeys((*paper.identifiers, *more_identifiers))))
     return Located(paper, record.line)
 
 

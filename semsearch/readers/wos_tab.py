@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 from typing import BinaryIO, Final
 
 from semsearch.readers.base import VALUE_CHARACTERS, Format, Reading, ReadItem, Rejected
-from semsearch.readers.tagged import LineHeads, Record, head_lines
 from semsearch.readers.tabular import TOO_FEW_CELLS, TOO_MANY_CELLS
+from semsearch.readers.tagged import LineHeads, Record, head_lines
 from semsearch.readers.text import Line, TextLines, sniff_text
 from semsearch.readers.wos import item_of_wos
 

@@ -9,6 +9,7 @@ from typing import Final
 # C0 and C1 controls (escape sequences begin with one), and the overrides that turn the rest of a line around
 # (Unicode Bidirectional Algorithm, UAX #9, section 2).
 _OBEYED: Final = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u202a-\u202e\u2066-\u2069\ufff9-\ufffb]")
+_END_OF_LINE: Final = re.compile("\r\n|[\t\n\v\f\r\x1c-\x1e\x85\u2028\u2029]")
 _ESCAPE_SEQUENCE: Final = re.compile(
     "\x1b\\[[0-?]*[ -/]*[@-~]|\x9b[0-?]*[ -/]*[@-~]|\x1b[\\]PX^_].*?(?:\x1b\\\\|\x07|\x9c|$)|\x1b.?", re.DOTALL)
 
@@ -17,7 +18,7 @@ def printable(text: str) -> str:
     """Return `text` as one line without escape sequences, control characters and lone surrogates."""
     if text.isascii() and text.isprintable():
         return text
-    text = " ".join(_ESCAPE_SEQUENCE.sub("", text).split())
+    text = _END_OF_LINE.sub(" ", _ESCAPE_SEQUENCE.sub("", text))
     return _OBEYED.sub("", text).encode("utf-8", "replace").decode("utf-8")
 
 

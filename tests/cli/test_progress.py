@@ -79,7 +79,8 @@ def test_a_bar_leaves_nothing_behind_but_the_notes(capsys: pytest.CaptureFixture
         task.advance(3)
         bars.note("A note.")
     captured = capsys.readouterr()
-    assert captured.out == "" and captured.err.strip() == "A note."
+    assert captured.out == "" and "\rA note.\n" in captured.err
+    assert captured.err.rsplit("\r", 2)[1].strip() == ""  # the bar is wiped at the end
 
 
 def test_who_shows_progress(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -90,8 +91,9 @@ def test_who_shows_progress(monkeypatch: pytest.MonkeyPatch) -> None:
     assert isinstance(Console().progress(), Lines)
 
 
-@pytest.mark.parametrize("seconds, text", [(0.04, "0.0 s"), (9.96, "10.0 s"), (12.4, "12 s"), (59.6, "1 min"),
-                                           (60, "1 min"), (3599, "1 h 0 min"), (3600, "1 h 0 min"), (7500, "2 h 5 min")])
+@pytest.mark.parametrize("seconds, text", [
+    (0.04, "0.0 s"), (9.96, "10.0 s"), (12.4, "12 s"), (59.6, "1 min"), (60, "1 min"), (3599, "1 h 0 min"),
+    (3600, "1 h 0 min"), (7500, "2 h 5 min")])
 def test_durations(seconds: float, text: str) -> None:
     assert duration(seconds) == text
 
