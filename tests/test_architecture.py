@@ -30,7 +30,8 @@ LAYERS = [
     # 2 storage
     {"index"},
     # 3 use cases
-    {"provider", "intake", "vectorise", "publish", "summary", "build", "search", "reindex", "maintenance"},
+    {"provider", "intake", "vectorise", "publish", "summary", "build", "search", "reindex", "maintenance",
+     "reading"},
     # 4 measuring
     {"evaluation"},
     # 5 front ends

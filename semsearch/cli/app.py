@@ -17,7 +17,7 @@ from semsearch.errors import SemsearchError
 if TYPE_CHECKING:
     from semsearch.provider import EncoderProvider
 
-COMMANDS: Final = ("build", "query", "related", "show", "list", "info", "export", "reindex", "delete", "verify",
+COMMANDS: Final = ("build", "query", "related", "read", "show", "list", "info", "export", "reindex", "delete", "verify",
                    "remove", "doctor")
 """In the order of `--help`: asking first, then what is rarer. Each is a module of this package with a `command`."""
 

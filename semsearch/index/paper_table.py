@@ -56,7 +56,10 @@ _CANDIDATES: Final = 10
 
 @dataclass(frozen=True, slots=True)
 class SourceCounts:
-    """What came out of one source file. records = papers + merged + rejected, always."""
+    """What came out of one source file. records = papers + merged + rejected, always.
+
+    `with_abstract` says how many of the papers have one.
+    """
 
     name: str
     path: str
@@ -67,6 +70,7 @@ class SourceCounts:
     papers: int
     merged: int
     rejected: int
+    with_abstract: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -315,15 +319,17 @@ def read_text_keys(connection: sqlite3.Connection, path: Path) -> NDArray[Any]:
 def read_source_counts(connection: sqlite3.Connection) -> list[SourceCounts]:
     """Return what came out of each source file, in the order in which they were first read."""
     rejected = dict(connection.execute("SELECT source, COUNT(*) FROM rejects GROUP BY source"))
-    counted = {source: (total, papers) for source, total, papers in connection.execute(
-        "SELECT source, COUNT(*), SUM(first) FROM records JOIN sources USING (source) WHERE records.run = sources.run "
-        "GROUP BY source")}
+    counted = {source: numbers for source, *numbers in connection.execute(
+        "SELECT source, COUNT(*), SUM(first), SUM(first AND COALESCE(abstract, '') != '') FROM records "
+        "JOIN sources USING (source) LEFT JOIN papers ON papers.row = records.paper "
+        "WHERE records.run = sources.run GROUP BY source")}
     counts = []
     for source, name, path, form, encoding, detail in connection.execute(
             "SELECT source, name, path, format, encoding, detail FROM sources ORDER BY source"):
-        total, papers = counted.get(source, (0, 0))
+        total, papers, described = counted.get(source, (0, 0, 0))
         lost = rejected.get(source, 0)
-        counts.append(SourceCounts(name, path, form, encoding, detail, total + lost, papers, total - papers, lost))
+        counts.append(SourceCounts(name, path, form, encoding, detail, total + lost, papers, total - papers, lost,
+                                   described))
     return counts
 
 

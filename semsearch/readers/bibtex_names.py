@@ -41,15 +41,16 @@ def plain_text(value: str) -> str:
 
 
 def _split(text: str, pattern: re.Pattern[str]) -> list[str]:
-    """Split a text at the matches of `pattern` that stand in no braces; escaped characters are none."""
+    """Split a text at the matches of `pattern` that stand in no braces, unless the braces do not balance."""
     pieces, start, depth = [], 0, 0
+    balanced = text.count("{") == text.count("}")
     for found in pattern.finditer(text):
         token = found.group()
         if token == "{":
             depth += 1
         elif token == "}":
             depth = max(0, depth - 1)
-        elif depth == 0 and token[0] != "\\":
+        elif token[0] != "\\" and (depth == 0 or not balanced):
             pieces.append(text[start:found.start()])
             start = found.end()
     pieces.append(text[start:])

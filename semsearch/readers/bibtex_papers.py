@@ -25,6 +25,7 @@ _WHOLES: Final = frozenset({
     "periodical", "booklet"})
 """Kinds whose `booktitle` is their own title."""
 _VENUES: Final = ("journal", "journaltitle", "booktitle", "eventtitle", "conference", "series")
+_PEOPLE: Final = ("author", "authors", "editor", "editors")
 _KEYWORDS: Final = ("author_keywords", "keywords", "keyword", "mendeley-tags")
 _CLASSES: Final = ("primaryclass", "eprintclass")
 _DOI_HOST: Final = re.compile(r"\bdoi\.org/", re.IGNORECASE)
@@ -77,7 +78,7 @@ def paper_of_entry(entry: Entry, space: str) -> Paper | None:
         return None
     raw_title = raw_title if raw_title != title else ""
     raw_abstract = raw_abstract if raw_abstract != abstract else ""
-    authors = names_in(fields.get("author", "")) or names_in(fields.get("authors", "")) or names_in(fields.get("editor", ""))
+    authors = next((names for names in (names_in(fields.get(field, "")) for field in _PEOPLE) if names), ())
     date = _date(fields)
     year = int(date[:4]) if date else None
     url = _url(fields)
@@ -96,7 +97,7 @@ def paper_of_entry(entry: Entry, space: str) -> Paper | None:
         url=url,
         doi=named.get("doi", ""),
         language=plain_text(fields.get("langid") or fields.get("language", "")),
-        identifiers=(*((((f"id:{space}"), key),) if key else ()), *named.items()),
+        identifiers=(*(((f"id:{space}", key),) if key else ()), *named.items()),
         raw_title=raw_title,
         raw_abstract=raw_abstract,
         markup="latex" if raw_title or raw_abstract else "",

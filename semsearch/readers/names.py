@@ -18,6 +18,8 @@ _FULL_NAME_KEYS: Final = ("name", "display_name", "displayName", "fullname", "fu
 _GIVEN_KEYS: Final = ("given", "first", "firstname", "first_name", "firstName", "forename", "given_name", "givenName")
 _FAMILY_KEYS: Final = ("family", "last", "lastname", "last_name", "lastName", "surname", "family_name", "familyName")
 _SUFFIXES: Final = frozenset({"jr", "jr.", "sr", "sr.", "ii", "iii", "iv"})
+_NOT_GIVEN: Final = frozenset({"null", "none", "nan", "undefined"})
+"""What exports write where they know no given name."""
 _GROUP: Final = re.compile(
     r"\b(?:group|consortium|collaborat(?:ion|ors|ive)|committee|commission|network|organi[sz]ation|society|association|"
     r"institut(?:e|ion)|university|ministry|department|council|cent(?:er|re)|foundation|investigators|team|task force|"
@@ -79,6 +81,7 @@ def given_first(name: str) -> str:
     if not comma or not rest or _GROUP.search(name):
         return name.strip(" ,")
     given, _, suffix = (part.strip() for part in rest.partition(","))
+    given = "" if given.casefold() in _NOT_GIVEN else given
     if given.casefold() in _SUFFIXES:
         given, suffix = suffix, given
     return " ".join(part for part in (given, family, suffix.replace(",", "")) if part)

@@ -35,7 +35,7 @@ _NAMES: Final = {
     "database": ("database", "db"),
     "aside": ("score", "institution", "in", "authoraffiliation", "references", "documenttype", "pt", "journalsubset",
               "issn", "is", "publisher", "pb", "countryofpublication", "cp", "publicationtype", "volume", "issue",
-              "page", "pg", "correspondenceaddress", "emailaddress", "em", "status", "st", "version", "grantinformation"),
+              "page", "pg", "correspondenceaddress", "emailaddress", "em", "status", "st", "version", "copyright"),
 }
 _FIELD_OF: Final = {name: field for field, names in _NAMES.items() for name in names}
 

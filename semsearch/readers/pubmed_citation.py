@@ -32,8 +32,8 @@ _ADDRESS: Final = re.compile(r"\. Electronic address: [^;\s@]{1,100}@[^;\s@]{1,1
 _ET_AL: Final = re.compile(r",? et al$|,? and others$")
 _SENTENCE_END: Final = re.compile(r"[.?!][\"”’)\]]*(?:\s|$)")
 _ASIDE: Final = re.compile(
-    r"(?:Author information|Collaborators|Comment (?:in|on)|Erratum (?:in|for)|Update (?:of|in)|Republished (?:in|from)|"
-    r"Corrected and republished (?:in|from)|Retraction (?:in|of)|Retracted and republished|Expression of concern|"
+    r"(?:Author information|Collaborators|Comment (?:in|on)|Erratum (?:in|for)|Update (?:of|in)|"
+    r"Republished (?:in|from)|Corrected and republished (?:in|from)|Retraction (?:in|of)|Retracted and republished|Expression of concern|"
     r"Original report in|Summary for patients in|Reprint (?:in|of)|Partial retraction|Cites|In|Dataset described in|"
     r"Conflict of interest statement)\b\s*(?::|\n|$)|"
     r"©|\(c\) ?(?:19|20)\d\d|Copyright (?:©|\(c\)|(?:19|20)\d\d)|Publisher: Abstract available|"
