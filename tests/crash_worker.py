@@ -6,6 +6,11 @@ runs one build; on stdout it says what it is doing, a line each. JOB holds `sour
 `BuildOptions`), `encoded` (a file to which every text that the encoder gets is appended), `chunk_seconds`, `fault`
 ({"call": "os.fsync", "number": 3, "how": "exit" or "full"}), `file_limit_bytes`, `wait_for` (a file without which the
 encoder does not go on).
+
+    python crash_worker.py sweep FOLDER KIND
+
+lets every step of a build fail once, by death and by a full disk, and checks what is left and that the next build
+succeeds. Every build runs in a forked child: this process computes nothing, so that there are no threads to lose.
 """
 
 from __future__ import annotations
@@ -15,17 +20,21 @@ import json
 import os
 import sys
 import time
+import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from fakes import FakeEncoder, FakeProvider
+from made_papers import answers, papers_in, records, run_build, write_jsonl
 
 from semsearch.build import BuildOptions, build_index
 from semsearch.encoding import EncodedTexts, EncoderRequest
-from semsearch.errors import SemsearchError
+from semsearch.errors import DiskFull, IndexNotFound, SemsearchError
 from semsearch.index import generations
+from semsearch.maintenance import verify
 from semsearch.summary import BuildSummary
 
 CALLS = ("os.fsync", "os.replace", "os.rename", "os.link", "os.unlink")
@@ -126,7 +135,115 @@ def count_calls() -> dict[str, int]:
     return counts
 
 
+# Faults at every step
+
+def in_a_child(action: Callable[[], None]) -> int:
+    """Run something in a forked process and return its exit status; a traceback goes to stderr."""
+    sys.stdout.flush()
+    child = os.fork()
+    if child:
+        return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    status = 1
+    try:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        action()
+        status = 0
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        os._exit(status)
+
+
+@dataclass(frozen=True)
+class Case:
+    """A build in a folder: how many papers the index has before and after, and the venue of all of them after."""
+
+    folder: Path
+    kind: str
+
+    @property
+    def index(self) -> Path:
+        return self.folder / "index"
+
+    @property
+    def old(self) -> tuple[int, str]:
+        return (0, "") if self.kind == "first" else (20, "")
+
+    @property
+    def new(self) -> tuple[int, str]:
+        return {"first": (20, ""), "metadata": (20, "ACL")}.get(self.kind, (30, ""))
+
+    @property
+    def job(self) -> dict[str, Any]:
+        return {"sources": [str(self.folder / "papers.jsonl")], "options": {"rebuild": True} if self.kind == "rebuild" else {}}
+
+    def prepare(self) -> None:
+        source = write_jsonl(self.folder / "papers.jsonl", records(20))
+        if self.kind == "first":
+            return
+        run_build([source], self.index, factory="HNSW4" if self.kind == "structure" else "Flat")
+        write_jsonl(source, [{**item, "venue": self.new[1]} for item in records(self.new[0])])
+
+    def count(self) -> None:
+        counts = count_calls()
+        run(self.index, self.job)
+        (self.folder / "counts.json").write_text(json.dumps(counts))
+
+    def fail(self, fault: dict[str, Any]) -> None:
+        arm(fault)
+        try:
+            run(self.index, self.job)
+        except DiskFull:
+            (self.folder / "outcome").write_text(":DiskFull")
+
+    def check(self, fault: dict[str, Any]) -> None:
+        """Check that the index is the old or the new one, and that the next build leaves the new one and nothing else."""
+        found = self.found()
+        assert found in (self.old, self.new), found
+        if found != (0, ""):
+            assert not (problems := verify(self.index).problems), problems
+            assert answers(self.index)
+        summary = run_build(self.job["sources"], self.index)
+        problems = verify(self.index).problems
+        assert (self.found(), problems) == (self.new, ()), (self.found(), problems)
+        left = {path.name for path in (self.index / "generations").iterdir()}
+        assert left == {str(summary.generation)} or not summary.published, left
+        outcome = self.folder / "outcome"
+        how = outcome.read_text() if outcome.exists() else ""
+        outcome.write_text(f"{fault['how']}:{'new' if found == self.new else 'old'}{how}")
+
+    def found(self) -> tuple[int, str]:
+        try:
+            papers = papers_in(self.index)
+        except IndexNotFound:
+            return 0, ""
+        (venue,) = {paper.venue for paper in papers.values()}
+        return len(papers), venue
+
+
+def sweep(folder: Path, kind: str) -> int:
+    counted = Case(folder / "counted", kind)
+    assert in_a_child(counted.prepare) == 0 and in_a_child(counted.count) == 0
+    faults = [{"call": call, "number": number + 1, "how": how}
+              for call, calls in json.loads((counted.folder / "counts.json").read_text()).items()
+              for number in range(calls) for how in ("exit", "full")]
+    outcomes = []
+    for number, fault in enumerate(faults):
+        case = Case(folder / str(number), kind)
+        assert in_a_child(case.prepare) == 0
+        status = in_a_child(lambda case=case, fault=fault: case.fail(fault))
+        expected = (0, FAULT_EXIT) if fault["how"] == "exit" else (0,)
+        if status not in expected or in_a_child(lambda case=case, fault=fault: case.check(fault)) != 0:
+            print(f"{kind}, {fault}: status {status}", file=sys.stderr)
+            return 1
+        outcomes.append((case.folder / "outcome").read_text())
+    say(*outcomes)
+    return 0
+
+
 def main() -> int:
+    if sys.argv[1] == "sweep":
+        return sweep(Path(sys.argv[2]), sys.argv[3])
     index, job = Path(sys.argv[2]), json.loads(Path(sys.argv[3]).read_text())
     if "file_limit_bytes" in job:
         import resource

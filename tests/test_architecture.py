@@ -35,7 +35,7 @@ LAYERS = [
     # 4 measuring
     {"evaluation"},
     # 5 front ends
-    {"cli", ""},
+    {"cli", "__main__", ""},
 ]
 
 # Each third party has one door. ANYWHERE is for what all layers speak.
@@ -47,6 +47,7 @@ DOORS = {
     "sqlite3": ("semsearch.index",),
     "portalocker": ("semsearch.index",),
     "zstandard": ("semsearch.readers",),
+    "pylatexenc": ("semsearch.cleaning",),
     "sentence_transformers": ("semsearch.encoder",),
     "torch": ("semsearch.encoder",),
     "transformers": ("semsearch.encoder",),

@@ -8,19 +8,14 @@ import random
 import subprocess
 import sys
 import time
-import traceback
 from collections import Counter
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import crash_worker
 import pytest
-from made_papers import answers, papers_in, records, run_build, text_of, write_jsonl
+from made_papers import answers, records, run_build, text_of, write_jsonl
 
-from semsearch.errors import DiskFull, IndexNotFound
-from semsearch.index.generations import read_pointer
-from semsearch.index.reader import IndexReader
 from semsearch.maintenance import verify
 from semsearch.vectorise import _CHUNK_TEXTS
 
@@ -32,9 +27,12 @@ STEP = 130
 def start(index: Path, job: dict[str, Any]) -> subprocess.Popen[str]:
     path = index.parent / "job.json"
     path.write_text(json.dumps(job))
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(WORKER.parent.parent), str(WORKER.parent)])}
     return subprocess.Popen([sys.executable, str(WORKER), "build", str(index), str(path)], stdout=subprocess.PIPE,
-                            text=True, env=environment)
+                            text=True, env=worker_environment())
+
+
+def worker_environment() -> dict[str, str]:
+    return {**os.environ, "PYTHONPATH": os.pathsep.join([str(WORKER.parent.parent), str(WORKER.parent)])}
 
 
 def kill_at(process: subprocess.Popen[str], phase: str, advances: int, delay_seconds: float) -> None:
@@ -99,97 +97,13 @@ def reference(folder: Path, count: int, factory: str) -> list[list[tuple[int, st
     return answers(index)
 
 
-# Faults at every step
-
-def in_a_child(action: Callable[[], None]) -> int:
-    """Run something in a forked process and return its exit status; a traceback goes to stderr."""
-    child = os.fork()
-    if child:
-        return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    status = 1
-    try:
-        action()
-        status = 0
-    except BaseException:
-        traceback.print_exc()
-    finally:
-        os._exit(status)
-
-
-def case(folder: Path, kind: str) -> tuple[Path, dict[str, Any], int, int]:
-    """Return an index before a build of some kind, the job, and how many papers it has before and after."""
-    source, index = write_jsonl(folder / "papers.jsonl", records(20)), folder / "index"
-    if kind == "first":
-        return index, {"sources": [str(source)]}, 0, 20
-    run_build([source], index, factory="HNSW4" if kind == "structure" else "Flat")
-    write_jsonl(source, records(30))
-    options = {"rebuild": True} if kind == "rebuild" else {}
-    if kind == "metadata":
-        write_jsonl(source, [{**item, "venue": "ACL"} for item in records(20)])
-        return index, {"sources": [str(source)]}, 20, 20
-    return index, {"sources": [str(source)], "options": options}, 20, 30
-
-
-def size_and_venue(index: Path) -> tuple[int, str]:
-    try:
-        papers = papers_in(index)
-    except IndexNotFound:
-        return 0, ""
-    return len(papers), papers["p0"].venue
-
-
-def faults(folder: Path, kind: str) -> Iterator[dict[str, Any]]:
-    """Yield every fault that can befall a build of some kind."""
-    index, job, _, _ = case(folder, kind)
-    report = folder / "calls.json"
-
-    def count() -> None:
-        counts = crash_worker.count_calls()
-        crash_worker.run(index, job)
-        report.write_text(json.dumps(counts))
-
-    assert in_a_child(count) == 0
-    for call, number in json.loads(report.read_text()).items():
-        for n in range(1, number + 1):
-            for how in ("exit", "full"):
-                yield {"call": call, "number": n, "how": how}
-
-
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
 @pytest.mark.parametrize("kind", ["first", "more", "metadata", "rebuild", "structure"])
-def test_a_fault_at_every_step_leaves_the_old_or_the_new(tmp_path, kind, capfd):
-    (tmp_path / "counted").mkdir()
-    seen = Counter()
-    for number, fault in enumerate(faults(tmp_path / "counted", kind)):
-        folder = tmp_path / str(number)
-        index, job, old, new = case(folder, kind)
-        status_file = folder / "raised"
-
-        def build(index=index, job=job, fault=fault, status_file=status_file) -> None:
-            crash_worker.arm(fault)
-            try:
-                crash_worker.run(index, job)
-            except DiskFull:
-                status_file.write_text("")
-
-        status = in_a_child(build)
-        assert status == 0 or (fault["how"] == "exit" and status == crash_worker.FAULT_EXIT), fault
-        size, venue = size_and_venue(index)
-        assert size in (old, new), fault
-        if size:
-            assert verify(index).problems == (), fault
-        if kind == "metadata":
-            assert venue in ("", "ACL"), fault
-        seen[fault["how"], size == new, status_file.exists()] += 1
-
-        summary = run_build(job["sources"], index)
-        assert (summary.papers, verify(index).problems) == (new, ()), fault
-        assert size_and_venue(index)[1] == ("ACL" if kind == "metadata" else "")
-        pointer = read_pointer(index)
-        assert [p.name for p in (index / "generations").iterdir()] == [str(pointer.generation)] or not summary.published, fault
-        with IndexReader(index) as reader:
-            assert len(reader.vectors.rows) == new
-    capfd.readouterr()
-    assert sum(seen.values()) > 20
-    if kind != "metadata":
-        assert seen["exit", False, False] > 5 and seen["full", False, True] > 5
+def test_a_fault_at_every_step_leaves_the_old_or_the_new(tmp_path, kind):
+    done = subprocess.run([sys.executable, str(WORKER), "sweep", str(tmp_path), kind], capture_output=True, text=True,
+                          env=worker_environment(), timeout=300)
+    assert done.returncode == 0, done.stderr[-4000:]
+    outcomes = Counter(done.stdout.splitlines()[-1].split())
+    assert sum(outcomes.values()) > 20
+    assert outcomes["exit:old"] > 5 and outcomes["full:old:DiskFull"] > 5
+    assert outcomes["exit:new"] > 0

@@ -14,27 +14,32 @@ _MAX_WORDS: Final = 2
 """More words than this, and no sign of a formula: it is prose between two prices."""
 
 
-def math_dollars(text: str) -> frozenset[int]:
-    """Return the positions of the dollars that open or close a formula.
+def math_dollars(text: str) -> dict[int, bool]:
+    """Return the positions of the dollars around formulas; the second of `$$` is False: it changes nothing.
 
     A formula reaches to the next dollar, does not begin or end with a space unless it has a sign of mathematics in it,
     and the dollar that closes it is not followed by a digit ("$5-$6").
     """
     if "$" not in text:
-        return frozenset()
-    found = [m for m in _DOLLARS.finditer(text) if not m[0].startswith("\\")]
-    positions: set[int] = set()
+        return {}
+    found = [(m.start(), m.end()) for m in _DOLLARS.finditer(text) if m[0][0] == "$"]
+    positions: dict[int, bool] = {}
     at = 0
     while at + 1 < len(found):
-        opening, closing = found[at], found[at + 1]
-        display = opening[0] == "$$"
-        if opening[0] == closing[0] and (display or _is_formula(text, opening.end(), closing.start())):
-            for dollars in (opening, closing):
-                positions.update(range(dollars.start(), dollars.end()))
+        (opens, begins), (ends, closes) = found[at], found[at + 1]
+        display = begins - opens == 2
+        if not display and closes - ends == 2 and _is_formula(text, begins, ends):
+            found[at + 1] = (ends + 1, closes)  # one formula ends and the next begins: `$a$$b$`
+            positions[opens] = positions[ends] = True
+            at += 1
+        elif begins - opens == closes - ends and (display or _is_formula(text, begins, ends)):
+            positions[opens] = positions[ends] = True
+            if display:
+                positions[opens + 1] = positions[ends + 1] = False
             at += 2
         else:
             at += 1
-    return frozenset(positions)
+    return positions
 
 
 def _is_formula(text: str, start: int, end: int) -> bool:

@@ -13,6 +13,9 @@ from semsearch.cleaning.notation import accented, root
 
 _NUMBERS: Final = re.compile(r"(?=[^,]{0,40}\d)(?=[^,]{0,40},)[\s\d.,+\-−–]*+")
 
+_MAX_DEPTH: Final = 30
+"""Macros without braces within one another; beyond it they leave their arguments as they are, which bounds copying."""
+
 
 @dataclass(slots=True)
 class Item:
@@ -24,6 +27,7 @@ class Item:
     whole: bool = False  # taken as an argument as it is, not character by character
     braces: bool = False
     option: str = ""
+    depth: int = 0  # macros within macros that made it
     taken: int = 0  # characters of `text` that a macro took as its argument
 
     @property
@@ -45,11 +49,14 @@ def resolve(items: list[Item]) -> str:
                 strip_next = not item.text
             done.append(item)
             continue
+        if done and done[-1].depth >= _MAX_DEPTH:
+            continue
+        depth = done[-1].depth + 1 if done else 1
         result = _apply(item, done)
         if item.name in DROPPED and not result:
             strip_next = strip_next or not done or not _begins_with_word(done[-1])
             continue
-        done.append(Item(result, whole=True))
+        done.append(Item(result, whole=True, depth=depth))
         strip_next = False
     return "".join(shown(item) for item in reversed(done))
 

@@ -23,7 +23,8 @@ TRANSPARENT: Final = _names(
     bm bold pmb operatorname operatorname* mathop mathbin mathrel mathord mathopen mathclose ensuremath textquote
     enquote enquote* mkbibquote mkbibemph mkbibitalic title ce num path nolinkurl lowercase uppercase MakeLowercase
     MakeUppercase NoCaseChange bibstring smash substack underbrace overbrace sout hl url overrightarrow
-    hyperref ul textlf""")
+    hyperref ul textlf"""
+)
 """Their last argument stands for them."""
 
 TEXT_MODE: Final = _names("text mbox hbox textrm textit textbf textnormal textsf texttt textsc emph")
@@ -32,7 +33,8 @@ VERBATIM: Final = _names("url path nolinkurl")
 DROPPED: Final = _names(
     """cite citep citet citealp citealt citeauthor citeyear citeyearpar citep* citet* parencite textcite autocite
     footcite nocite label ref eqref cref Cref autoref pageref includegraphics phantom hphantom vphantom color vspace
-    vspace* footnotemark thanks index vskip rowcolor pagestyle usepackage documentclass setlength""")
+    vspace* footnotemark thanks index vskip rowcolor pagestyle usepackage documentclass setlength"""
+)
 """Gone with their one argument."""
 
 SWITCHES: Final = _names(
@@ -40,7 +42,8 @@ SWITCHES: Final = _names(
     normalfont normalsize tiny scriptsize footnotesize small large Large LARGE huge Huge left right middle big Big
     bigg Bigg bigl bigr bigm Bigl Bigr Bigm biggl biggr Biggl Biggr displaystyle textstyle scriptstyle limits nolimits
     noindent centering raggedright protect relax unskip nobreak allowbreak mathstrut strut hfill smallskip medskip
-    bigskip boldmath unboldmath hline ignorespaces nonumber notag maketitle newpage""")
+    bigskip boldmath unboldmath hline ignorespaces nonumber notag maketitle newpage"""
+)
 """Gone with the space that ends their name."""
 
 DELIMITER_SWITCHES: Final = _names("left right middle")

@@ -13,7 +13,7 @@ from typing import Final
 
 _SUPERSCRIPT: Final = str.maketrans("0123456789+-−=()n", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁼⁽⁾ⁿ")
 _HAS_SUPERSCRIPT: Final = re.compile(r"[0-9+\-−=()n]+")
-_BARE_SUPERSCRIPT: Final = re.compile(r"[*∗⋆†‡°′'⊤⊥®™⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻]+")
+_BARE_SUPERSCRIPT: Final = re.compile(r"[*∗⋆†‡°′'®™⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻]+")
 """Marks that are read as raised wherever they stand."""
 _ORDINAL: Final = frozenset(["st", "nd", "rd", "th"])
 _ATOM: Final = re.compile(r"[^\W_]+[⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ⁿ'′*]*|[^\w\s]")
@@ -56,7 +56,7 @@ def fraction(numerator: str, denominator: str) -> str:
     top, bottom = numerator.strip(), denominator.strip()
     if _SUM.search(top) and not _bracketed(top):
         top = f"({top})"
-    if not _FACTOR.fullmatch(bottom) and not _bracketed(bottom):
+    if bottom and not _FACTOR.fullmatch(bottom) and not _bracketed(bottom):
         bottom = f"({bottom})"
     return f"{top}/{bottom}"
 
@@ -64,7 +64,7 @@ def fraction(numerator: str, denominator: str) -> str:
 def root(radicand: str, degree: str = "") -> str:
     """Return `√x`, `∛x` or `√(x + y)`."""
     inner = radicand.strip()
-    if not _FACTOR.fullmatch(inner) and not _bracketed(inner):
+    if inner and not _FACTOR.fullmatch(inner) and not _bracketed(inner):
         inner = f"({inner})"
     degree = degree.strip()
     sign = _ROOTS.get(degree)

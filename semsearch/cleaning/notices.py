@@ -9,8 +9,10 @@ _YEAR: Final = r"(?:1[89]|20)\d\d"
 _SIGN: Final = r"(?:©|\([cC]\)|&copy;)"
 _NOTICE_START: Final = re.compile(
     rf"""(?:Crown\s+)?(?:
-        {_SIGN}\s*(?:[Cc]opyright|COPYRIGHT)?,?\s*(?:by\s+)?(?:[Tt]he\s+)?(?:{_YEAR}(?!\s+[a-z]{{3}})|\S*[A-Z])
-        | (?:[Cc]opyright|COPYRIGHT)\s*(?:{_SIGN}\s*,?\s*(?:{_YEAR}|\S*[A-Z])|(?:\(\s*)?{_YEAR}\b)
+        (?:©|&copy;|\([cC]\)(?!\s*{_YEAR}\s+[a-z]{{3}}))\s*
+            (?:[Cc]opyright|COPYRIGHT)?,?\s*(?:by\s+)?(?:[Tt]he\s+)?(?:{_YEAR}|\S{{0,20}}[A-Z])
+        | (?:[Cc]opyright|COPYRIGHT)\s*
+          (?:{_SIGN}\s*,?\s*(?:{_YEAR}|\S{{0,20}}[A-Z])|(?:VC|\\VC)\s+{_YEAR}|(?:\(\s*)?{_YEAR}\b)
         | Copyright\s+of\s[^.]{{1,150}}\sis\s+the\s+property\s+of\s
     )""",
     re.VERBOSE,
@@ -20,6 +22,7 @@ _OTHER_START: Final = re.compile(
         (?:{_YEAR}\s+)?(?:[Pp]ublished|[Pp]roduction\s+and\s+hosting)\s+by\s+[A-Z]
         | {_YEAR}\s+[A-Z][^.]{{1,60}}(?:\.\s?[A-Z]\.)?\.?,?\s+All\s+rights\s+reserved
         | All\s+rights\s+reserved\b
+        | This\s+article\s+is\s+protected\s+by\s+copyright
         | \(PsycI(?:NFO|nfo)\s+Database\s+Record
         | \(ABSTRACT\s+TRUNCATED\s
         | This\s+is\s+an\s+open[\s-]access\s+article\s
@@ -34,9 +37,12 @@ _NOTICE_WORDS: Final = re.compile(
 )
 _SENTENCE_END: Final = re.compile(r"(?:(?<![\s.][A-Z])|(?<=\.[A-Z])|(?<=\.\s[A-Z]))[.!](?=\s+[^\sa-z&,])|[.!)]?\Z")
 _COMPANY: Final = re.compile(r"(?:[A-Z]\.\s?)*(?:[A-Z]\b|Inc|Ltd|LLC|GmbH|Co|Corp|KGaA|AG|SA)\.?,?(?:\s|\Z)")
-_VERB: Final = re.compile(r"\b(?:is|are|was|were|has|have|we|this|that|can|shows?|presents?|proposes?)\b", re.IGNORECASE)
+_VERB: Final = re.compile(r"\b(?i:is|are|was|were|has|have|we|this|that|can|shows?|presents?|proposes?)\b")
 _BEFORE_END_NOTICE: Final = re.compile(r"(?:[.!?:;)\]\"”’»*%。])\s*\Z")
+_CLEAR_START: Final = re.compile(rf"©|(?:Crown\s+)?Copyright\s+{_SIGN}")
 _LONGEST_SENTENCE: Final = 300
+_SHORT_NOTICE: Final = 150
+"""So short and without a verb, what follows the sign is who holds the right, in whatever order it says so."""
 _LONGEST_NOTICE: Final = 1500
 _MOST_SENTENCES: Final = 12
 
@@ -84,11 +90,13 @@ def _stands_free(text: str, start: int) -> bool:
         return True
     if not text[start - 1].isspace() and text[start - 1] not in ".)]":
         return False
-    return text[start] == "©" or bool(_BEFORE_END_NOTICE.search(text, max(start - 3, 0), start))
+    return bool(_CLEAR_START.match(text, start)) or bool(_BEFORE_END_NOTICE.search(text, max(start - 3, 0), start))
 
 
 def _all_notice(text: str, start: int) -> bool:
     """Is everything from `start` on notice?"""
+    if len(text) - start <= _SHORT_NOTICE and _NOTICE_START.match(text, start) and not _VERB.search(text, start):
+        return True
     first = True
     for _ in range(_MOST_SENTENCES):
         if start >= len(text):

@@ -20,9 +20,7 @@ _STRAY_JOINERS: Final = re.compile(f"(?:^|(?<={_NO_JOINER_AFTER}))[\u200c\u200d]
 _COMPATIBILITY: Final = re.compile("[\ufb00-\ufb06\uff10-\uff19\uff21-\uff3a\uff41-\uff5a\U0001d400-\U0001d7ff]+")
 """Latin ligatures, full-width letters and digits, letters of mathematical alphabets."""
 
-_BROKEN_WORD: Final = re.compile(
-    r"(?<=[^\W_])(?:[-\u2010][ \t]{0,8}|\u00ad)(?:\r\n?|[\n\u2028])[ \t]{0,40}(?=[^\W_])"
-)
+_BROKEN_WORD: Final = re.compile(r"(?<=[^\W_])(?:[-\u2010][ \t]{0,8}|\u00ad)(?:\r\n?|[\n\u2028])[ \t]{0,40}(?=[^\W_])")
 _LEFT: Final = re.compile(r"[^\W_]++\Z")
 _RIGHT: Final = re.compile(r"[^\W_]++")
 _LONGEST_WORD: Final = 40
@@ -56,7 +54,7 @@ def tidy(text: str) -> str:
     text = _join_broken_words(text)
     text = _INVISIBLE.sub("", text)
     text = collapse_white_space(_COMPATIBILITY.sub(_plain, text))
-    return _STRAY_JOINERS.sub("", text) if _JOINER.search(text) else text
+    return collapse_white_space(_STRAY_JOINERS.sub("", text)) if _JOINER.search(text) else text
 
 
 def _plain(found: re.Match[str]) -> str:

@@ -74,7 +74,8 @@ class Commands(click.Group):
         ctx.ensure_object(App)
         with _errors_told(ctx):
             result = super().invoke(ctx)
-            sys.stdout.flush()  # here a reader who has gone is noticed, and not when the interpreter ends
+            if sys.stdout is not None:
+                sys.stdout.flush()  # here a reader who has gone is noticed, and not when the interpreter ends
             return result
 
 

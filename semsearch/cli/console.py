@@ -5,6 +5,9 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TextIO
 
@@ -33,18 +36,24 @@ class Console:
         if not self.quiet:
             click.echo(printable(message), err=True)
 
-    def detail(self, message: str) -> None:
-        """Say one line that only `--verbose` shows."""
+    @contextmanager
+    def timed(self, what: str) -> Iterator[None]:
+        """Say at the end, where `--verbose` was given, how long `what` took."""
+        begun = time.monotonic()
+        yield
         if self.verbose:
-            click.echo(printable(message), err=True)
+            click.echo(f"{printable(what)} in {time.monotonic() - begun:.2f} s", err=True)
+
+    def hush_libraries(self) -> None:
+        """Keep a download from drawing bars where nobody wants or sees them."""
+        if self.quiet or not sys.stderr.isatty():
+            os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
 
     def progress(self) -> Progress:
         """Return who shows progress: bars on a terminal, a line now and then elsewhere, nothing when quiet."""
         from semsearch.cli.progress import Bars, Lines
         from semsearch.progress import Silent
 
-        if self.quiet or not sys.stderr.isatty():
-            os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")  # or a download would draw into a log
         if self.quiet:
             return Silent()
         return Bars() if sys.stderr.isatty() else Lines(sys.stderr)

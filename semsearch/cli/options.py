@@ -43,7 +43,7 @@ def index_name(text: str) -> str:
 
 def output_file(text: str) -> Path:
     """Return the path of a file that can be written: found out before the work and not after it."""
-    path = Path(text).expanduser()
+    path = Path(text).expanduser()  # `-` passes: whoever writes papers takes it for standard output
     if path.is_dir():
         raise click.BadParameter(f"{text!r} is a folder. Give the name of a file.")
     if not path.parent.is_dir():
@@ -82,7 +82,9 @@ def console_options(function: F) -> F:
     def with_console(*arguments: Any, quiet: bool, verbose: bool, **options: Any) -> Any:
         from semsearch.cli.console import Console
 
-        return function(*arguments, console=Console(quiet=quiet, verbose=verbose), **options)
+        console = Console(quiet=quiet, verbose=verbose)
+        console.hush_libraries()
+        return function(*arguments, console=console, **options)
 
     hushed = click.option("-q", "--quiet", is_flag=True, help="No notes and no progress; errors stay.")
     told = click.option("-v", "--verbose", is_flag=True, help="Say more on standard error.")
@@ -166,7 +168,8 @@ def output_options(formats: Sequence[str]) -> Callable[[F], F]:
                 raise click.UsageError(f"--json is --format jsonl; --format {format_} says otherwise.")
             by_name = _FORMAT_OF_SUFFIX.get(output_file.suffix.lower()) if output_file else None
             chosen = "jsonl" if as_jsonl else format_ or (by_name if by_name in formats else None)
-            return function(*arguments, output=Output(chosen, output_file), **options)
+            path = None if output_file == Path("-") else output_file
+            return function(*arguments, output=Output(chosen, path), **options)
 
         form = click.option("--format", "format_", type=click.Choice(formats, case_sensitive=False),
                             help="How papers are written.  [default: by the name of -o FILE, else table]")

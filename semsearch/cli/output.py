@@ -104,6 +104,8 @@ def write_json(document: dict[str, object]) -> None:
 
 def _standard_output() -> TextIO:
     """Return standard output, which carries UTF-8 whatever the locale says: so do all formats that are written here."""
+    if sys.stdout is None:  # the shell closed it
+        return open(os.devnull, "w", encoding="utf-8")
     reconfigure = getattr(sys.stdout, "reconfigure", None)
     if reconfigure is not None:
         reconfigure(encoding="utf-8", errors="replace")

@@ -68,7 +68,9 @@ def command(app: App, text: tuple[str, ...], batch: str | None, top_k: int, outp
         if questions:
             _answer_batch(searcher, questions, top_k, output, console)
             return
-        answer = searcher.query(read_text(STDIN) if text == (STDIN,) else " ".join(text), top_k)
+        question = read_text(STDIN) if text == (STDIN,) else " ".join(text)
+        with console.timed(f"Answered from {searcher.reader.visible:,} papers"):
+            answer = searcher.query(question, top_k)
         for note in answer.notes:
             console.note(note)
         write_hits(answer.hits, output)
@@ -90,6 +92,7 @@ def _answer_batch(searcher: Searcher, questions: Sequence[Question], top_k: int,
                     yield question.id, answer.hits
                 task.advance(len(block))
 
-    write_answers(answers(), output)
+    with console.timed(f"Answered {len(questions):,} questions from {searcher.reader.visible:,} papers"):
+        write_answers(answers(), output)
     for note in notes:
         console.note(note)

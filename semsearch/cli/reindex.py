@@ -80,7 +80,7 @@ def _reindex_one(app: App, folder: Path, options: ReindexOptions, as_json: bool,
         if as_json:
             write_json({"index": folder.name, "error": error.message, "way_out": error.way_out})
         else:
-            click.echo(f"{folder.name}: failed; it is as it was before")
+            click.echo(f"{folder.name}: failed; nothing was changed")
         return False
     if as_json:
         write_json(summary.as_dict())

@@ -59,7 +59,9 @@ def command(app: App, names: tuple[str, ...], titles: tuple[str, ...], texts: tu
 
     with Searcher(folder, model=model, device=device, trust_remote_code=trust_remote_code,
                   provider=app.provider) as searcher:
-        answer = searcher.related(read_names(names), top_k, titles=titles, texts=[read_text(file) for file in texts])
+        likes, abstracts = read_names(names), [read_text(file) for file in texts]
+        with console.timed(f"Answered from {searcher.reader.visible:,} papers"):
+            answer = searcher.related(likes, top_k, titles=titles, texts=abstracts)
     for note in answer.notes:
         console.note(note)
     write_hits(answer.hits, output)

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from semsearch.cli.app import tell_error
 from semsearch.cli.options import console_options, index_name, index_option, json_option, named_or_all, spelt_index
+from semsearch.errors import SemsearchError
 
 if TYPE_CHECKING:
     from semsearch.cli.console import Console
@@ -39,7 +41,12 @@ def command(ctx: click.Context, names: tuple[str, ...], every: bool, as_json: bo
     chosen = named_or_all(names, every, home) if names or every else [folder.name]
     unsound = 0
     for name in chosen:
-        report = verify(home / name)
+        try:
+            report = verify(home / name)
+        except SemsearchError as error:
+            unsound += 1
+            tell_error(f"{name}: {error.message}" if len(chosen) > 1 else error.message, error.way_out)
+            continue
         unsound += bool(report.problems)
         for note in report.notes:
             console.note(note)

@@ -107,13 +107,17 @@ def inspect_logs(index_folder: Path, dimension_of: dict[str, int]) -> list[LogRe
     """Return what each log holds; `dimension_of` gives the dimension by fingerprint, others are read from the file."""
     reports = []
     for path in sorted((index_folder / FOLDER).glob("*/*.log")):
+        size = path.stat().st_size
+        if size < _HEADER_BYTES:  # its process died before it had written a first vector
+            reports.append(LogReport(path, True, 0, 0, size))
+            continue
         dimension = dimension_of.get(path.parent.name) or _dimension_in(path)
         records = _records(path, dimension, _record_dtype(dimension)) if dimension else None
         if records is None:
             reports.append(LogReport(path, False, 0, 0, 0))
             continue
         whole = int(_intact(records).sum())
-        torn = (path.stat().st_size - _HEADER_BYTES) % records.dtype.itemsize
+        torn = (size - _HEADER_BYTES) % records.dtype.itemsize
         reports.append(LogReport(path, True, whole, len(records) - whole, torn))
     return reports
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import BinaryIO, Final
 
 from semsearch.readers.base import VALUE_CHARACTERS, Format, Located, Reading, ReadItem, Rejected
-from semsearch.readers.bibtex_blocks import NO_RECORDS, Block, blocks_of
+from semsearch.readers.bibtex_blocks import FOREWORD, NO_RECORDS, Block, blocks_of, next_entry
 from semsearch.readers.bibtex_entries import EntryParser
 from semsearch.readers.bibtex_inheritance import Family, Item
 from semsearch.readers.bibtex_papers import paper_of_entry
@@ -28,8 +28,9 @@ _FIELD: Final = re.compile(r"(?:^|[,({])\s{0,80}\\?[a-z][\w-]*\s{0,40}=\s{0,40}[
 _FOREWORD_CHARACTERS: Final = 2000
 """What exports write before the first entry is shorter; a text that quotes an entry is longer."""
 _RECORD: Final = (
-    rb"(?:[\r\n][\s\xef\xbb\xbf\xc2\xa0]{0,80}|[})][\s,]{0,40})@\s{0,40}"
-    rb"(?!(?:comment|preamble|string|xdata)(?![\w.+-]))[a-z\x80-\xff][\w.+\x80-\xff-]{0,40}\s{0,40}[{(]")
+    rb"(?:[\r\n](?:\s|\xef\xbb\xbf|\xc2\xa0){0,80}|[})][\s,]{0,40})@\s{0,40}"
+    rb"(?!(?:comment|preamble|string|xdata)(?![\w.+-]))[a-z\x80-\xff][\w.+\x80-\xff-]{0,40}"
+    rb"[ \t]{0,40}(?:\r\n|\r|\n)?[ \t]{0,40}[{(]")
 
 
 class _Counter(PatternCounter):
@@ -79,31 +80,43 @@ class _EntryReader:
 
     def read(self, block: Block, broke_off: bool) -> Iterator[ReadItem]:
         """Yield the items that are complete with this block; `broke_off`: its end is missing for good."""
-        item = self._item_of(block, broke_off)
-        if item is not None:
-            yield from self._read_items(self._family.add(item))
+        line, start = block.line, 0
+        while True:
+            item, end = self._item_of(block, line, start, broke_off)
+            if item is not None:
+                yield from self._read_items(self._family.add(item))
+            late = next_entry(block.text, end)
+            if late is None:
+                return
+            line += block.text.count("\n", start, late)
+            start = late
 
     def finish(self) -> Iterator[ReadItem]:
         """Yield the items that still wait."""
         yield from self._read_items(self._family.rest())
 
-    def _item_of(self, block: Block, broke_off: bool) -> Item | None:
-        if block.kind in ("comment", "preamble") or (block.in_comment and block.kind in NO_RECORDS):
-            return None
+    def _item_of(self, block: Block, line: int, start: int, broke_off: bool) -> tuple[Item | None, int]:
+        """Return the item that begins at a position of a block, if there is one, and where it ends."""
+        everything = len(block.text)
         if block.in_comment:
-            return Rejected(block.line, IN_COMMENT, block.text[:VALUE_CHARACTERS])
-        entry = self._parser.parse(block)
-        if block.kind == "string":
+            reject = Rejected(line, IN_COMMENT, block.text[:VALUE_CHARACTERS])
+            return (None if block.kind in NO_RECORDS else reject), everything
+        if block.kind in ("comment", "preamble"):
+            return None, everything
+        if block.kind == FOREWORD and start == 0:
+            return None, 0
+        entry = self._parser.parse(block.text, line, start)
+        if entry.kind == "string":
             self._parser.define(entry)
-            return None
+            return None, entry.end
         if broke_off and not entry.closed:
-            return None
+            return None, everything
         if block.problem and (entry.mended or entry.end > block.problem_at):
-            return Rejected(block.line, block.problem, entry.beginning)
-        if not entry.fields and block.kind not in NO_RECORDS:
-            return Rejected(block.line, NO_FIELDS, entry.beginning)
+            return Rejected(line, block.problem, entry.beginning), everything
+        if not entry.fields and entry.kind not in NO_RECORDS:
+            return Rejected(line, NO_FIELDS, entry.beginning), entry.end
         self._mended += entry.mended
-        return entry
+        return entry, entry.end
 
     def _read_items(self, items: Iterator[Item]) -> Iterator[ReadItem]:
         for item in items:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from semsearch.readers.text import Line
@@ -12,16 +12,23 @@ from semsearch.readers.text import Line
 BLOCK_LIMIT_CHARACTERS: Final = 16 * 1024 * 1024
 TOO_LONG: Final = "entry longer than 16 MiB"
 
-_NAME: Final = r"[^\W\d_][\w.+-]*"
-_START: Final = re.compile(rf"[\s\ufeff]*@\s*({_NAME})\s*([{{(]|$)")
+KIND: Final = r"[A-Za-z\x80-\U0010ffff][^ \t\r\n\f\v{}(),=@\"#]*"
+"""What follows the `@`; damaged bytes in it are no reason to pass over an entry."""
+_START: Final = re.compile(rf"[\s\ufeff,]*@\s*({KIND})\s*[{{(]")
+_HALF_START: Final = re.compile(rf"[\s\ufeff,]*@\s*(?:{KIND}\s*)?$")
 """Where an entry begins. Files with a byte order mark that were joined have one in the middle."""
-_START_ON_LINE: Final = re.compile(rf"[}})][\s,]{{0,40}}(?=@\s{{0,40}}{_NAME}\s{{0,40}}[{{(])")
+_START_ON_LINE: Final = re.compile(rf"[}})][\s,]{{0,40}}(?=@\s{{0,40}}{KIND}\s{{0,40}}[{{(])")
 """An entry that begins on the line on which the one before ends, as some of Scopus do."""
-_OPENING: Final = re.compile(r"[\s\ufeff]*[{(]")
+_LATE_START: Final = re.compile(
+    r"@\s?[A-Za-z]{3,40}\s{0,9}[{(]\s{0,9}[^\s,{}()=\"]{1,200}\s{0,9},\s{0,200}[A-Za-z][\w-]{1,40}\s{0,40}=")
+"""An entry in the middle of a line, told from an address by the field behind its key."""
 _COMMENT_LIMIT_CHARACTERS: Final = 1024 * 1024
 
 NO_RECORDS: Final = frozenset({"comment", "preamble", "string", "xdata"})
 """What begins with `@` and is no work: `@xdata` holds fields for others to take."""
+
+FOREWORD: Final = ""
+"""The kind of the block before the first entry."""
 
 
 @dataclass(slots=True)
@@ -66,7 +73,7 @@ class _Growing:
 
 
 def blocks_of(lines: Iterable[Line]) -> Iterator[Block]:
-    """Yield the blocks of a file; what stands before the first is no entry and not given.
+    """Yield the blocks of a file; what stands before the first entry makes one of the kind `FOREWORD`.
 
     An entry begins with `@word{` or `@word(` at the beginning of a line or after a closing brace. That holds within an
     entry that is still open, too: one whose braces do not balance costs no other.
@@ -75,35 +82,46 @@ def blocks_of(lines: Iterable[Line]) -> Iterator[Block]:
 
 
 def _raw_blocks(lines: Iterable[Line]) -> Iterator[Block]:
-    current: _Growing | None = None
-    bare: tuple[int, str, str] | None = None
+    current = _Growing(1, FOREWORD)
+    half: Line | None = None  # a line that begins an entry if the next one goes on with its opening brace
     for line in lines:
-        if bare:
-            number, kind, text = bare
-            bare = None
-            if _OPENING.match(line.text):
-                if current:
-                    yield current.block()
-                current = _Growing(number, kind)
-            if current:
-                current.add(text, "")
+        if half:
+            found = _START.match(f"{half.text}\n{line.text}")
+            if found:
+                yield current.block()
+                current = _Growing(half.number, found.group(1).lower())
+            current.add(half.text, "")
+            half = None
         for text in _split_line(line.text) if "@" in line.text else (line.text,):
             found = _START.match(text) if "@" in text else None
-            if found and not found.group(2) and not line.problem:
-                bare = (line.number, found.group(1).lower(), text)
-                continue
             if found:
-                if current:
-                    yield current.block()
+                yield current.block()
                 current = _Growing(line.number, found.group(1).lower())
-            if current:
-                current.add(text, line.problem)
-    if current:
-        if bare:
-            current.add(bare[2], "")
-        last = current.block()
-        last.is_last = True
-        yield last
+            elif "@" in text and not line.problem and _HALF_START.match(text):
+                half = replace(line, text=text)
+                continue
+            current.add(text, line.problem)
+    if half:
+        current.add(half.text, "")
+    last = current.block()
+    last.is_last = True
+    yield last
+
+
+def next_entry(text: str, start: int) -> int | None:
+    """Return where the next entry begins in the middle of a line, behind `start`.
+
+    BibTeX reads an entry wherever an `@` stands outside another. Lines that begin with `%` are taken for comments.
+    """
+    in_comment = False
+    for found in _LATE_START.finditer(text, start):
+        new_line = text.rfind("\n", start, found.start())
+        if new_line >= 0 or not in_comment:
+            in_comment = text[new_line + 1 or start:found.start()].lstrip().startswith("%")
+        if not in_comment:
+            return found.start()
+        start = found.start()
+    return None
 
 
 def _split_line(text: str) -> Iterator[str]:

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from semsearch.readers.base import VALUE_CHARACTERS
-from semsearch.readers.bibtex_blocks import Block
+from semsearch.readers.bibtex_blocks import KIND
 
-_HEAD: Final = re.compile(r"[\s\ufeff]*@\s*[^\W\d_][\w.+-]*\s*([{(])\s*")
+_HEAD: Final = re.compile(rf"[\s\ufeff,]*@\s*({KIND})\s*([{{(])\s*")
 _SPACE: Final = re.compile(r"\s*")
 _BETWEEN: Final = re.compile(r"[\s,]*")
 _NAME: Final = re.compile(r"([^\s=,{}\"#()]+(?:[ \t\xa0]{1,3}[^\s=,{}\"#()]+){0,2})\s*=\s*")
@@ -31,6 +31,7 @@ _RECOVERED: Final = re.compile(
     r"(?:(\n)|,)[ \t,]{0,80}([A-Za-z][\w-]{0,40})[ \t]{0,40}=\s{0,80}"
     r"(?=([{\"])|[\w.-]{1,80}[ \t]{0,40}(?:,|\n|\Z|[})#]))")
 """Of bounded length, so that the time stays linear whatever is repeated."""
+_MOST_MACROS: Final = 200_000
 _JOINED_NAMES: Final = frozenset({"author", "editor"})
 
 
@@ -39,7 +40,7 @@ class Entry:
     """An entry as it stands in the file: kind and names of fields in lower case, values without their delimiters.
 
     `mended` is true where braces or quotation marks did not balance and the fields were told apart by their lines;
-    `closed` is false where the closing brace was not found; `end` is where the entry ends in its block, and `beginning`
+    `closed` is false where the closing brace was not found; `end` is where the entry ends in its text, and `beginning`
     what it begins with.
     """
 
@@ -54,32 +55,34 @@ class Entry:
 
 
 class EntryParser:
-    """Parses the blocks of one file one after another; `@string` definitions hold from there on."""
+    """Parses the entries of one file one after another; `@string` definitions hold from there on."""
 
     def __init__(self) -> None:
         self._macros: dict[str, str] = {}
 
-    def parse(self, block: Block) -> Entry:
-        """Return the entry at the beginning of a block; it may be without fields."""
-        head = _HEAD.match(block.text)
+    def parse(self, text: str, line: int, start: int = 0) -> Entry:
+        """Return the entry that begins at a position of a text; it may be without fields."""
+        beginning = text[start:start + VALUE_CHARACTERS]
+        head = _HEAD.match(text, start)
         if head is None:
-            return Entry(block.line, block.kind, mended=True, closed=False, end=len(block.text))
-        beginning = block.text[:VALUE_CHARACTERS]
-        key, start = ("", head.end()) if block.kind == "string" else _key(block.text, head.end())
-        reading = _Fields(block.text, self._macros)
-        entry = Entry(block.line, block.kind, key, beginning=beginning)
-        end = reading.read_strictly(start, "}" if head.group(1) == "{" else ")", entry.fields)
+            return Entry(line, "", mended=True, closed=False, end=len(text), beginning=beginning)
+        kind = head.group(1).lower()
+        key, fields_start = ("", head.end()) if kind == "string" else _key(text, head.end())
+        reading = _Fields(text, self._macros)
+        entry = Entry(line, kind, key, beginning=beginning)
+        end = reading.read_strictly(fields_start, "}" if head.group(2) == "{" else ")", entry.fields)
         entry.closed = end is not None
-        if end is None or _GOES_ON.match(block.text, end):
+        if end is None or _GOES_ON.match(text, end):
             entry.mended, entry.fields = True, {}
-            reading.read_by_lines(start, entry.fields)
-            end = len(block.text)
+            reading.read_by_lines(fields_start, entry.fields)
+            end = len(text)
         entry.end = end
         return entry
 
     def define(self, entry: Entry) -> None:
         """Take the definitions of an `@string` entry."""
-        self._macros.update(entry.fields)
+        if len(self._macros) < _MOST_MACROS:
+            self._macros.update(entry.fields)
 
 
 def _key(text: str, start: int) -> tuple[str, int]:

@@ -13,7 +13,7 @@ _REMEMBERED_ENTRIES: Final = 20_000
 _REMEMBERED_CHARACTERS: Final = 32 * 1024 * 1024
 """How far apart an entry and its parent may stand: about 30 MB of a file, whichever comes first."""
 _DEEPEST: Final = 4
-_MOST_PARENTS: Final = 8
+_MOST_PARENTS: Final = 6
 _NEVER_TAKEN: Final = frozenset({"crossref", "xdata", "ids", "options", "xref", "related", "entryset"})
 _SAME_NAME: Final = ("editor", "series", "langid", "language", "eventtitle")
 _DATES: Final = ("date", "year", "month", "day")
@@ -47,21 +47,21 @@ class Family:
         self._parent_characters = 0
         self._waiting: deque[Item] = deque()
         self._waiting_characters = 0
-        self._awaited: set[str] = set()
+        self._awaited: list[str] = []
         self.orphans = 0
 
     def add(self, item: Item) -> Iterator[Item]:
         """Take the next item of the file; yield those that are complete now, with what they inherit."""
         came = self._remember(item) if isinstance(item, Entry) else ""
-        missing = [key for key in references(item) if key not in self._parents]
+        missing = self._missing(item, _DEEPEST)
         if not missing and not self._waiting:
             yield self._complete(item)
             return
         self._waiting.append(item)
         self._waiting_characters += _size(item)
-        self._awaited.update(missing)
-        if came in self._awaited:
-            self._awaited.discard(came)
+        if len(self._waiting) == 1:
+            self._awaited = missing
+        elif came in self._awaited:
             yield from self._release()
         while len(self._waiting) > _REMEMBERED_ENTRIES or self._waiting_characters > _REMEMBERED_CHARACTERS:
             yield self._complete(self._pop())
@@ -73,8 +73,19 @@ class Family:
             yield self._complete(self._pop())
 
     def _release(self) -> Iterator[Item]:
-        while self._waiting and all(key in self._parents for key in references(self._waiting[0])):
+        while self._waiting:
+            self._awaited = self._missing(self._waiting[0], _DEEPEST)
+            if self._awaited:
+                return
             yield self._complete(self._pop())
+
+    def _missing(self, item: Item, depth: int) -> list[str]:
+        """Return the keys that have not come among those an entry refers to, and its parents to in turn."""
+        missing = []
+        for key in references(item)[:_MOST_PARENTS] if depth else ():
+            parent = self._parents.get(key)
+            missing += [key] if parent is None else self._missing(parent, depth - 1)
+        return missing
 
     def _pop(self) -> Item:
         item = self._waiting.popleft()

@@ -52,10 +52,7 @@ _XML_START: Final = re.compile(
 _INLINE_START: Final = re.compile(r"\s*<(?:p|b|i|em|strong|sub|sup|span|br|h[1-6]|jats:\w+)\b", re.IGNORECASE)
 _LATEX_START: Final = re.compile(r"^\s*\\(?:documentclass|begin\{document\})", re.MULTILINE)
 _XML_KINDS: Final = (
-    ("<PubmedArticle", "PubMed XML"), ("<PubmedBookArticle", "PubMed XML"), ("<pmc-articleset", "JATS XML"),
-    ("<MedlineCitation", "PubMed XML"), ("http://www.w3.org/2005/Atom", "an Atom feed (arXiv API)"),
-    ("<records>", "EndNote XML"), ("<mods", "MODS XML"), ("<OAI-PMH", "an OAI-PMH answer"), ("<article", "JATS XML"),
-    ("<TEI", "TEI XML"), ("<b:Sources", "Word bibliography XML"))
+    ("<mods", "MODS XML"), ("<OAI-PMH", "an OAI-PMH answer"), ("<TEI", "TEI XML"), ("<b:Sources", "Word bibliography XML"))
 _ENVELOPE: Final = re.compile(
     r'\{\s*"(?:meta|results|items|data|papers|works|status|recommendedPapers|total|offset|hits|response|records|documents|'
     r'count)"\s*:')
@@ -105,11 +102,9 @@ def _json_document(text: str) -> Foreign | None:
     text = text.lstrip()
     by_jq = "Make it one object a line, for example with: jq -c '{}' FILE > papers.jsonl"
     if re.match(r"\[\s*(?:\{|\[|\])", text):
-        return Foreign("a JSON array, not one object a line", by_jq.format(".[]"))
+        return Foreign("a JSON array with neither a title nor an abstract in it", by_jq.format(".[]"))
     if re.match(r'\{\s*\n\s*(?:"|\})', text):
-        return Foreign("a JSON document over several lines", by_jq.format("."))
-    if '"message-type":' in text[:200]:
-        return Foreign("a Crossref answer (JSON)", by_jq.format(".message.items[]"))
+        return Foreign("a JSON document with neither a title nor an abstract in it", by_jq.format("."))
     listed = _ENVELOPE.match(text) and _LIST_IN_ENVELOPE.search(text)
     if listed:
         name = listed.group(1)

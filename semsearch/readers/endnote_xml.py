@@ -16,8 +16,8 @@ from semsearch.readers.parts import Parts
 from semsearch.readers.text import sniff_text
 from semsearch.readers.xml_records import Element, XmlLayout, child, children, markup_of, read_xml, text_at
 
-_START: Final = re.compile(r"<records\b[^>]*>\s*<record\b|<record\b[^>]*>\s*<(?:database|source-app|rec-number|ref-type)\b")
-_EVIDENT: Final = re.compile(r"<(?:ref-type|rec-number|source-app|contributors|titles)\b")
+_START: Final = re.compile(
+    r"<xml>\s*<records\b|<record\b[^>]*>\s*<(?:database|source-app|rec-number|ref-type|contributors|titles)\b")
 _DIGITS: Final = re.compile(r"^[1-9]\d{0,8}$", re.ASCII)
 _STYLE: Final = frozenset({"style"})
 
@@ -27,7 +27,7 @@ def looks_like(name: str, head: bytes) -> int:
     text = sniff_text(head)
     if text is None or not text.lstrip().startswith("<"):
         return 0
-    return 96 if _START.search(text) and _EVIDENT.search(text) else 0
+    return 96 if _START.search(text) else 0
 
 
 def read(stream: BinaryIO, name: str) -> Iterator[ReadItem]:

@@ -15,6 +15,7 @@ from semsearch.identifiers import (
     normalise_openalex,
     normalise_pmid,
 )
+from semsearch.cleaning import Markup, clean_abstract, clean_title
 from semsearch.paper import Paper, collapse_white_space, content_id
 from semsearch.readers.dates import date_of, year_of
 from semsearch.readers.names import author_names
@@ -62,10 +63,8 @@ _NORMALISE: Final[Mapping[str, Callable[[str], str]]] = {
     "openalex": normalise_openalex}
 _S2_HASH: Final = re.compile(r"^[0-9a-f]{40}$")
 _ARXIV_CATEGORY: Final = re.compile(r"^[a-z-]+(?:\.[A-Za-z-]{2,})?$")
-_NO_ABSTRACT: Final = re.compile(
-    r"^[\[(]?\s*(?:no abstract (?:is )?available|(?:abstract )?not available|n/?a|null|none|nan)\s*\.?[\])]?$",
-    re.IGNORECASE)
-"""What exports write into the place of an abstract that is missing; Scopus, PubMed, R and pandas do."""
+_MARKUP_OF_SPACE: Final[dict[str, Markup]] = {"jsonl": "latex", "text": "latex"}
+"""JSON Lines come from arXiv, OpenReview and conferences, where abstracts are LaTeX; tables from databases' exports."""
 _COMMA_OUTSIDE_BRACKETS: Final = re.compile(r",(?![^()]*\))")
 _NESTED: Final = ("metadata", "externalids", "ids")
 _TEXT_KEYS: Final = ("name", "displayname", "value", "raw", "text", "label", "term", "category", "title", "url", "url1")
@@ -96,8 +95,9 @@ def paper_of_fields(record: Mapping[str, object], space: str) -> Paper:
     The record's own id is an identifier in the id space `space`, such as `jsonl`.
     """
     values = _by_name(record)
-    title = _text(values, "title")
-    abstract = _NO_ABSTRACT.sub("", _text(values, "abstract"))
+    markup = _MARKUP_OF_SPACE.get(space, "html")
+    raw_title, raw_abstract = _text(values, "title"), _text(values, "abstract")
+    title, abstract = clean_title(raw_title, markup), clean_abstract(raw_abstract, markup)
     own_id = _own_id(values)
     if not title and not abstract:
         raise WrongType(NO_TEXT, own_id)
@@ -120,7 +120,16 @@ def paper_of_fields(record: Mapping[str, object], space: str) -> Paper:
         doi=named.get("doi", ""),
         language=collapse_white_space(_loose_text(_first(values, "language"))),
         identifiers=identifiers,
+        **kept_raw(raw_title, title, raw_abstract, abstract, markup),
     )
+
+
+def kept_raw(raw_title: str, title: str, raw_abstract: str, abstract: str, markup: Markup) -> dict[str, str]:
+    """Return the fields of a paper that hold what the source wrote, filled in where cleaning changed it."""
+    title_changed = collapse_white_space(raw_title) != title
+    abstract_changed = bool(abstract) and collapse_white_space(raw_abstract) != abstract  # a placeholder is not kept
+    return {"raw_title": raw_title if title_changed else "", "raw_abstract": raw_abstract if abstract_changed else "",
+            "markup": markup if title_changed or abstract_changed else ""}
 
 
 def _by_name(record: Mapping[str, object]) -> dict[str, object]:
@@ -164,7 +173,7 @@ def _text(values: Mapping[str, object], field: str) -> str:
         value = " ".join(value)
     if not isinstance(value, str):
         raise WrongType(f"`{field}` is not text", value)
-    return collapse_white_space(value)
+    return value
 
 
 def _own_id(values: Mapping[str, object]) -> str:

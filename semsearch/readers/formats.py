@@ -7,14 +7,25 @@ from typing import Final
 
 from semsearch.errors import UnknownFormat, UsageError
 from semsearch.readers import (
+    acl_xml,
+    arxiv_atom,
     bibtex,
+    crossref,
+    csl_json,
+    endnote_xml,
+    jats,
+    json_papers,
     jsonl,
     medline,
+    openalex,
+    openreview,
     ovid,
     plain_text,
     pubmed_text,
+    pubmed_xml,
     refer,
     ris,
+    semantic_scholar,
     tabular,
     wos,
     wos_tab,
@@ -23,13 +34,24 @@ from semsearch.readers.base import Format
 from semsearch.readers.detection import foreign_format
 from semsearch.readers.sources import strip_compression
 
+_DOCUMENTS: Final[tuple[Format, ...]] = (
+    pubmed_xml.FORMAT, endnote_xml.FORMAT, arxiv_atom.FORMAT, acl_xml.FORMAT, jats.FORMAT, openalex.FORMAT,
+    crossref.FORMAT, openreview.FORMAT, semantic_scholar.FORMAT, csl_json.FORMAT, json_papers.FORMAT)
+"""XML and JSON documents; what is in one of these is no foreign one."""
+
 FORMATS: Final[tuple[Format, ...]] = (
     jsonl.FORMAT, tabular.FORMAT, bibtex.FORMAT, refer.FORMAT, ris.FORMAT, medline.FORMAT, wos.FORMAT,
-    wos_tab.FORMAT, ovid.FORMAT, pubmed_text.ABSTRACTS, pubmed_text.SUMMARIES, plain_text.FORMAT)
+    wos_tab.FORMAT, ovid.FORMAT, pubmed_text.ABSTRACTS, pubmed_text.SUMMARIES, *_DOCUMENTS, plain_text.FORMAT)
 
 _OTHER_NAMES: Final = {"tsv": "csv", "txt": "text", "plain-text": "text", "ndjson": "jsonl", "json-lines": "jsonl",
                        "bib": "bibtex", "biblatex": "bibtex", "enw": "refer", "endnote": "refer",
-                       "nbib": "medline", "pubmed": "medline", "isi": "wos", "ciw": "wos", "web-of-science": "wos"}
+                       "nbib": "medline", "pubmed": "medline", "isi": "wos", "ciw": "wos", "web-of-science": "wos",
+                       "jats-xml": "jats", "atom": "arxiv-atom", "arxiv": "arxiv-atom",
+                       "endnotexml": "endnote-xml", "acl": "acl-xml", "anthology": "acl-xml", "csl": "csl-json",
+                       "csljson": "csl-json", "crossref-json": "crossref", "openalex-json": "openalex",
+                       "semanticscholar": "semantic-scholar", "s2": "semantic-scholar",
+                       "semantic-scholar-json": "semantic-scholar", "openreview-json": "openreview",
+                       "json-papers": "json"}
 _EVIDENT: Final = 60
 """How sure a format must be to be believed against a name such as `.json`."""
 
@@ -61,6 +83,8 @@ def _found(name: str, bare: str, head: bytes) -> Format:
     score, best = max(scores, key=lambda pair: pair[0])
     if not head.strip():
         return best if score else plain_text.FORMAT
+    if best in _DOCUMENTS and score >= _EVIDENT:
+        return best
     foreign = foreign_format(bare, head)
     if foreign and not (foreign.by_name_only and score >= _EVIDENT):
         known_titles = ", ".join(known.title for known in FORMATS)

@@ -11,13 +11,14 @@ from semsearch.readers.fields import field_name
 from semsearch.readers.json_elements import LISTS, OF_ONE_PAPER, TEXT_NAMES
 
 _STRING: Final = rb'"(?:[^"\\]|\\.)*+"'
+_PLAIN: Final = rb'(?:[^"\[\]{}]++|' + _STRING + rb')'
 _TOKEN: Final = re.compile(
-    rb'(' + _STRING + rb')\s*+:\s*+([\[{])'
-    rb'|("[\w .-]{2,40}+")\s*+:'
-    rb'|(?:' + _STRING + rb'[\s,\d]*+)++(?![\s:])'
-    rb'|' + _STRING + rb'|\[[\s\d,.eE+-]*+\]|([{}\[\]"])', re.DOTALL)
+    rb'(' + _STRING + rb')\s*+:\s*+([\[{])|("[\w .-]{2,40}+")\s*+:|' + _STRING + rb'|([{}\[\]"])', re.DOTALL)
+_INNER_TOKEN: Final = re.compile(_PLAIN + rb'++|[\[{]' + _PLAIN + rb'*+[\]}]|([{}\[\]"])', re.DOTALL)
+"""What is met inside of a record: all that opens no bracket, a whole array or object without others in it, a bracket."""
 _REST_OF_STRING: Final = re.compile(rb'(?:[^"\\]|\\.)*+"', re.DOTALL)
-_ESCAPE_AT_END: Final = re.compile(rb"(?<!\\)(?:\\\\)*+(\\)\Z")
+_HELD_BYTES: Final = 64
+"""No name that tells anything is longer, nor is the space before its colon."""
 _LONGEST_NAME: Final = 42
 
 
@@ -49,39 +50,63 @@ class JsonPaperCounter:
         self._depth = 0
         self._tail = b""
         self._in_string = False
+        self._ended = False
+        self._inner = 0  # brackets open inside of a record, where nothing is counted any more
 
     def feed(self, block: bytes) -> None:
         """Follow the brackets in the next bytes."""
         text = self._tail + block
         position = 0
+        self._tail = b""
         if self._in_string:
             found = _REST_OF_STRING.match(text)
             if not found:
-                self._tail = b"\\" if _ESCAPE_AT_END.search(text[-4096:]) else b""
+                self._tail = _escape_at_end(text)
                 return
             position, self._in_string = found.end(), False
-        self._tail = b""
+        while position < len(text) and not self._tail and not self._in_string:
+            position = self._inside(text, position) if self._inner else self._outside(text, position)
+
+    def _outside(self, text: bytes, position: int) -> int:
+        """Follow tokens until one opens what lies inside of a record; return the place behind the last of them."""
         for token in _TOKEN.finditer(text, position):
             name, container, text_name, mark = token.groups()
+            position = token.end()
+            near_end = not self._ended and len(text) - position <= _HELD_BYTES
+            if near_end and (mark == b'"' or not (mark or container)):
+                self._tail = text[token.start():]  # a name may be cut, or its colon may follow in the next block
+                return len(text)
             if mark == b'"':
                 self._in_string = True
-                self._tail = b"\\" if _ESCAPE_AT_END.search(text[-4096:]) else b""
-                return
-            if token.end() >= len(text) - 1 and not mark and not container:
-                self._hold(text, token.start())
-                return
+                self._tail = _escape_at_end(text[position:])
+                return len(text)
             self._take(name, container, text_name, mark)
+            if self._inner:
+                return position
+        return len(text)
 
-    def _hold(self, text: bytes, start: int) -> None:
-        """Keep a string at the end for the next block, for a colon may follow."""
-        self._tail = text[start:]
+    def _inside(self, text: bytes, position: int) -> int:
+        """Follow the brackets inside of a record until they are closed; return the place behind the last of them."""
+        for token in _INNER_TOKEN.finditer(text, position):
+            mark = token.group(1)
+            position = token.end()
+            if mark == b'"':
+                self._in_string = True
+                self._tail = _escape_at_end(text[position:])
+                return len(text)
+            if mark:
+                self._inner += 1 if mark in b"[{" else -1
+                if not self._inner:
+                    self._leave(mark == b"}")
+                    return position
+        return len(text)
 
     def total(self) -> int:
         """Return the number of records."""
-        for token in _TOKEN.finditer(self._tail):
-            self._take(*token.groups())
-        for frame in self._open:
-            self._close(frame, frame.has_text)
+        self._ended = True
+        self.feed(b"")
+        while self._open:
+            self._close(self._open.pop())
         places = self._with_text - self._around or self._with_text
         return self._objects[min(places)] if places else 0
 
@@ -107,16 +132,18 @@ class JsonPaperCounter:
         if is_object:
             self._depth += 1
             self._objects[place] += 1
+        if self._with_text and place[0] > min(self._with_text)[0]:
+            self._inner = 1
 
     def _leave(self, is_object: bool) -> None:
         if not self._open or self._open[-1].is_object != is_object:
             return
         frame = self._open.pop()
         self._depth -= is_object
-        self._close(frame, frame.has_text)
+        self._close(frame)
 
-    def _close(self, frame: _Open, has_text: bool) -> None:
-        if not has_text:
+    def _close(self, frame: _Open) -> None:
+        if not frame.has_text:
             return
         around = self._open[-1] if self._open else None
         if frame.name == "content" and around and around.is_object:
@@ -125,6 +152,12 @@ class JsonPaperCounter:
         self._with_text.add(frame.place)
         if around and not around.is_object and around.name in LISTS - OF_ONE_PAPER and len(self._open) > 1:
             self._around.add(self._open[-2].place)
+
+
+def _escape_at_end(text: bytes) -> bytes:
+    """Return the backslash at the end of a piece of a string that escapes what comes in the next block."""
+    bare = len(text.rstrip(b"\\"))
+    return b"\\" if (len(text) - bare) % 2 else b""
 
 
 def _plain(name: bytes | None) -> str:

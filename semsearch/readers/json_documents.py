@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Iterator
 from typing import BinaryIO, Final
 
@@ -15,9 +14,6 @@ from semsearch.readers.text import sniff_text
 from semsearch.readers.window import TextWindow, beginning
 
 NOT_OBJECT: Final = "JSON, but no object"
-
-_SECOND_OBJECT: Final = re.compile(r"\}\s*\n\s*\{")
-_LIST: Final = re.compile(r'"\s*:\s*\[\s*\{')
 
 
 def json_head(head: bytes) -> str:

@@ -110,8 +110,11 @@ class JsonElements:
         self._window.drop(1)
         depth = 1
         while depth and (opening := self._peek()):
-            if opening in "[]}":
-                depth += (opening == "[") - (opening == "]")
+            if opening in "[]":
+                depth += 1 if opening == "[" else -1
+                self._window.drop(1)
+            elif opening == "}":
+                yield JsonElement(self._window.line, self._recovery.beginning(), problem=NOT_JSON)
                 self._window.drop(1)
             else:
                 yield self._value()

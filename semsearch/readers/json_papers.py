@@ -15,6 +15,9 @@ from semsearch.readers.fields import ALIASES, field_name, paper_of_fields
 from semsearch.readers.json_counting import JsonPaperCounter
 from semsearch.readers.json_documents import json_head, read_json
 
+_TITLE: Final = re.compile(r'"(?:paper_?)?title"\s*:', re.IGNORECASE)
+_AROUND: Final = re.compile(r'\A\{\s*"[^"]*"\s*:\s*\{|"\s*:\s*\[\s*\{')
+"""A list of objects, or an object as the first member: where the title comes after it, it stands in it."""
 _NAME: Final = re.compile(r'"([^"\\]{1,40})"\s*:')
 _TEXT: Final = frozenset(ALIASES["title"] + ALIASES["abstract"])
 
@@ -27,10 +30,10 @@ def looks_like(name: str, head: bytes) -> int:
     names = {field_name(found) for found in _NAME.findall(text)}
     if not names & _TEXT:
         return 0
-    is_list = bool(re.match(r"\[\s*\{", text))
-    if names & set(ALIASES["title"]):
-        return 92 if is_list or "\n" in text.strip() or re.search(r'"\s*:\s*\[\s*\{', text) else 60
-    return 80 if is_list else 50
+    if text.startswith("[") or "\n" in text.rstrip():
+        return 92 if names & set(ALIASES["title"]) else 80
+    title, around = _TITLE.search(text), _AROUND.search(text)
+    return 92 if title and around and around.start() < title.start() else 55
 
 
 def read(stream: BinaryIO, name: str) -> Iterator[ReadItem]:

@@ -9,7 +9,8 @@ from typing import BinaryIO, Final
 
 from semsearch.readers.base import VALUE_CHARACTERS, Format, Located, Reading, ReadItem, Rejected
 from semsearch.readers.counting import LineCounter
-from semsearch.readers.fields import WrongType, has_text_field, paper_of_fields
+from semsearch.readers.fields import WrongType, has_text_field
+from semsearch.readers.json_papers import paper_of_record
 from semsearch.readers.text import HEAD_BYTES, Line, TextLines, sniff_text
 
 NOT_JSON: Final = "not valid JSON"
@@ -71,7 +72,7 @@ def _item(line: Line) -> ReadItem:
     if not isinstance(record, dict):
         return Rejected(line.number, NOT_OBJECT, line.text[:VALUE_CHARACTERS])
     try:
-        return Located(paper_of_fields(record, "jsonl"), line.number)
+        return Located(paper_of_record(record, "jsonl"), line.number)
     except WrongType as problem:
         return Rejected(line.number, str(problem), _shown(problem.value))
 

@@ -18,8 +18,9 @@ _FULL_NAME_KEYS: Final = ("name", "display_name", "displayName", "fullname", "fu
 _GIVEN_KEYS: Final = ("given", "first", "firstname", "first_name", "firstName", "forename", "given_name", "givenName")
 _FAMILY_KEYS: Final = ("family", "last", "lastname", "last_name", "lastName", "surname", "family_name", "familyName")
 _SUFFIXES: Final = frozenset({"jr", "jr.", "sr", "sr.", "ii", "iii", "iv"})
-_NOT_GIVEN: Final = frozenset({"null", "none", "nan", "undefined"})
+_NOT_GIVEN: Final = frozenset({"null", "undefined"})
 """What exports write where they know no given name."""
+_NUMBERS: Final = frozenset({"2nd", "3rd", "4th"})
 _GROUP: Final = re.compile(
     r"\b(?:group|consortium|collaborat(?:ion|ors|ive)|committee|commission|network|organi[sz]ation|society|association|"
     r"institut(?:e|ion)|university|ministry|department|council|cent(?:er|re)|foundation|investigators|team|task force|"
@@ -28,6 +29,8 @@ _FAMILY_INITIALS: Final = re.compile(
     r"^(?P<family>\S.*?)\s+(?P<given>[^\W\d_a-z]{1,4}|(?:[^\W\d_a-z]\.[\s-]?){1,4})"
     r"(?:\s+(?P<suffix>Jr\.?|Sr\.?|[2-4](?:nd|rd|th)|II|III|IV))?$")
 """A name as indexes shorten it: `van der Zee HH`, `Maher LJ 3rd`, `Adler D.G.`"""
+
+_DOTTED: Final = re.compile(r"(?:[^\W\d_]\.[\s-]?)+$")
 
 
 def author_names(value: object) -> tuple[str, ...]:
@@ -81,9 +84,12 @@ def given_first(name: str) -> str:
     if not comma or not rest or _GROUP.search(name):
         return name.strip(" ,")
     given, _, suffix = (part.strip() for part in rest.partition(","))
-    given = "" if given.casefold() in _NOT_GIVEN else given
-    if given.casefold() in _SUFFIXES:
+    given = "" if given in _NOT_GIVEN else given
+    if given.casefold() in _SUFFIXES | _NUMBERS and (suffix or " " in family):
         given, suffix = suffix, given
+    name, _, last = given.rpartition(" ")
+    if name and not suffix and last.casefold() in _SUFFIXES | _NUMBERS:
+        given, suffix = name, last
     return " ".join(part for part in (given, family, suffix.replace(",", "")) if part)
 
 
@@ -91,7 +97,7 @@ def initials_first(name: str) -> str:
     """Return a name as indexes shorten it (`Maher LJ 3rd`) as `LJ Maher 3rd`; what is none stays as it is."""
     name = collapse_white_space(name)
     found = _FAMILY_INITIALS.match(name)
-    if not found or _GROUP.search(name):
+    if not found or _GROUP.search(name) or _DOTTED.match(found.group("family")):
         return name
     return " ".join(part.strip() for part in found.group("given", "family", "suffix") if part)
 

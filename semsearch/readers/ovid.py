@@ -49,8 +49,9 @@ _DEGREES: Final = re.compile(
 _AUTHOR_MARK: Final = re.compile(r"\s{0,3}[\d*+][\d\s,*+]{0,40}[.,]?$")
 _FULL_STOP: Final = re.compile(r"(?<=\w{3})\.$|(?<=[A-Z]{2})\.$")
 _SOURCE_DATE: Final = re.compile(
-    r"(?<![\d:(-])(?:(?P<before>[A-Z][a-z]{2,8})\.?(?:\s+\d{1,2})?,?\s+)?(?P<year>(?:19|20)\d\d)(?![\d-])"
-    r"(?P<after>\s+(?:[A-Z][a-z]{2,8}|\d{2})(?:\s+\d{1,2})?)?")
+    r"(?<![\d:(-])(?:(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]{0,6}\.?(?:\s+\d{1,2})?,?\s+)?"
+    r"(?:19|20)\d\d(?![\d-])"
+    r"(?:\s+(?:[A-Z][a-z]{2,8}|\d{2})(?:\s+\d{1,2})?)?")
 _SOURCE_END: Final = re.compile(r"\.(?:\s|$)|\s\d|[;,]\s")
 
 
@@ -151,7 +152,7 @@ def _item(record: Record) -> ReadItem:
     doi = next((doi for value in (*record.values("doi"), *links) if (doi := normalise_doi(value))), "")
     return item_of(record, Parts(
         title=_KIND.sub("", title),
-        abstract=record.text("abstract"),
+        abstract=record.text("abstract", between_lines="\n"),
         authors=_authors(record),
         date=most_precise_date(record.values("date")) or _source_date(source),
         venue=record.first("journal") or _SOURCE_END.split(source, maxsplit=1)[0],
@@ -180,7 +181,9 @@ def _authors(record: Record) -> list[str]:
 def _name(name: str) -> str:
     """Return a name without academic degrees, the given names first."""
     family, comma, given = name.partition(",")
-    return given_first(f"{family}, {_DEGREES.sub('', given.strip())}") if comma else initials_first(name)
+    if comma:
+        return given_first(f"{family}, {_DEGREES.sub('', given.strip())}")
+    return initials_first(name.rstrip(".") if name.count(".") == 1 else name)
 
 
 def _source_date(source: str) -> str:

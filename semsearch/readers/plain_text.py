@@ -9,8 +9,10 @@ from itertools import chain
 from statistics import median
 from typing import BinaryIO, Final
 
+from semsearch.cleaning import clean_abstract
 from semsearch.paper import Paper, collapse_white_space, first_sentence, paragraph_id
 from semsearch.readers.base import VALUE_CHARACTERS, Format, Located, Reading, ReadItem, Rejected
+from semsearch.readers.fields import kept_raw
 from semsearch.readers.headings import Heading, ends_sentence, heading_of
 from semsearch.readers.labelled import labelled_paper
 from semsearch.readers.text import Line, TextLines, sniff_text
@@ -21,6 +23,7 @@ TOO_LONG: Final = "paragraph longer than 64 MiB"
 PARAGRAPHS: Final = "paragraphs between blank lines"
 LINES: Final = "one abstract a line"
 
+_SPACE: Final = "id:text"
 _MIN_CHARACTERS: Final = 40
 _MIN_WORDS: Final = 6
 """Below both it is a fragment: neither an abstract nor, as a rule, a title."""
@@ -167,14 +170,18 @@ def _item(block: Sequence[Line], heading: Heading) -> ReadItem:
     raw = "\n".join(line.text for line in block)
     labelled = labelled_paper([line.text for line in block])
     if labelled:
-        return Located(replace(labelled, id=paragraph_id(raw)), block[0].number)
+        own = paragraph_id(raw)
+        return Located(replace(labelled, id=own, identifiers=((_SPACE, own), *labelled.identifiers)), block[0].number)
     body = block[1:] if len(block) > 1 and _LABEL.match(block[0].text.strip()) else block
-    abstract = collapse_white_space(" ".join(line.text for line in body))
+    raw_abstract = "\n".join(line.text for line in body)
+    abstract = clean_abstract(raw_abstract, "latex")
     if is_fragment(abstract):
         return Rejected(block[0].number, TOO_SHORT, collapse_white_space(raw)[:VALUE_CHARACTERS])
+    own = paragraph_id(raw)
     return Located(
-        Paper(id=paragraph_id(raw), title=first_sentence(abstract), abstract=abstract, year=heading.year,
-              date=f"{heading.year:04d}" if heading.year else "", venue=heading.venue, title_stands_in=True),
+        Paper(id=own, title=first_sentence(abstract), abstract=abstract, year=heading.year,
+              date=f"{heading.year:04d}" if heading.year else "", venue=heading.venue, identifiers=((_SPACE, own),),
+              title_stands_in=True, **kept_raw("", "", raw_abstract, abstract, "latex")),
         block[0].number)
 
 

@@ -32,10 +32,10 @@ _ADDRESS: Final = re.compile(r"\. Electronic address: [^;\s@]{1,100}@[^;\s@]{1,1
 _ET_AL: Final = re.compile(r",? et al$|,? and others$")
 _SENTENCE_END: Final = re.compile(r"[.?!][\"”’)\]]*(?:\s|$)")
 _ASIDE: Final = re.compile(
-    r"(?:Author information|Collaborators|Comment (?:in|on)|Erratum (?:in|for)|Update (?:of|in)|"
-    r"Republished (?:in|from)|Corrected and republished (?:in|from)|Retraction (?:in|of)|Retracted and republished|Expression of concern|"
-    r"Original report in|Summary for patients in|Reprint (?:in|of)|Partial retraction|Cites|In|Dataset described in|"
-    r"Conflict of interest statement)\b\s*(?::|\n|$)|"
+    r"(?:Author information|Collaborators|Comment (?:in|on)|Erratum (?:in|for)|Update (?:of|in)|Cites|In|"
+    r"Republished (?:in|from)|Corrected and republished (?:in|from)|Retraction (?:in|of)|Retracted and republished|"
+    r"Expression of concern|Original report in|Summary for patients in|Reprint (?:in|of)|Partial retraction|"
+    r"Dataset described in|Conflict of interest statement)\b\s*(?::|\n|$)|"
     r"©|\(c\) ?(?:19|20)\d\d|Copyright (?:©|\(c\)|(?:19|20)\d\d)|Publisher: Abstract available|"
     r"Free (?:PMC )?Article|\[(?:Article|Indexed|PubMed)|(?:DOI|PMCID|PMID): ", re.IGNORECASE)
 _BOOK: Final = re.compile(r"In: (?P<book>.*)", re.DOTALL)
@@ -71,7 +71,7 @@ def abstract_parts(lines: Sequence[str]) -> Parts:
     if authors:
         rest.pop(0)
     doi = _DOI_LINE.search(text) or _DOI.search(head)
-    return _parts(title, "\n".join(_abstract(rest)), authors, date, venue, doi, _last_pmid(text), language)
+    return _parts(_one_line(title), _one_line(" ".join(_abstract(rest))), authors, date, venue, doi, _last_pmid(text), language)
 
 
 def summary_parts(lines: Sequence[str]) -> Parts:

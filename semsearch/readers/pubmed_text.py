@@ -21,6 +21,7 @@ _ABSTRACT_START: Final = re.compile(r"(\d{1,7})\. \S")
 _SUMMARY_START: Final = re.compile(r"(\d{1,7}): \S")
 _PMID_LINE: Final = re.compile(r"^PMID: ?\d", re.MULTILINE)
 _PMID: Final = re.compile(r"\bPMID:\s*\d")
+_PMID_BEGUN: Final = re.compile(r"\bPMID:\s*(?:\d|$)")
 _CITATION: Final = re.compile(r"\d+\. [^\n]{3,200}\. (?:19|20)\d\d\b")
 
 
@@ -60,23 +61,29 @@ class _Citations:
         """Take the next line; yields the citation that it ends."""
         text = line.text.lstrip("\ufeff")
         blank = not text.strip()
-        found = None if blank or not self._blanks else self._start.match(text)
-        if found and self._begins(int(found.group(1))):
+        if not blank and self._begins(text):
             yield from self.end()
+            found = self._start.match(text)
             self._open = Record(line.number, text[:VALUE_CHARACTERS])
-            self._open.begin("text", text[found.end() - 1:].strip())
-            self._number, self._has_pmid = int(found.group(1)), False
+            self._open.begin("text", text[found.end() - 1:].strip() if found else text.strip())
+            self._number, self._has_pmid = int(found.group(1)) if found else self._number + 1, False
         elif self._open is not None:
             self._open.go_on(text.rstrip())
-        if _PMID.search(text):
-            self._has_pmid = True
+        self._has_pmid = self._has_pmid or bool(_PMID_BEGUN.search(text))
         if line.problem and self._open is not None:
             self._open.problem = self._open.problem or line.problem
         self._blanks = self._blanks + 1 if blank else 0
 
-    def _begins(self, number: int) -> bool:
-        """Tell whether a numbered line behind blank ones begins a citation: two of them, or the number is in turn."""
-        return self._blanks > 1 or (number == self._number + 1 and self._has_pmid)
+    def _begins(self, text: str) -> bool:
+        """Tell whether a line begins a citation.
+
+        It does behind two blank lines if it is numbered, or if the citation before has all it should have; and behind
+        one if its number is in turn.
+        """
+        found = self._start.match(text) if self._blanks else None
+        if self._blanks > 1:
+            return found is not None or self._has_pmid
+        return found is not None and int(found.group(1)) == self._number + 1 and self._has_pmid
 
     def end(self) -> Iterator[Record]:
         """Yield the citation that is open."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import re
 from collections.abc import Iterator
 from typing import BinaryIO, Final
@@ -14,9 +15,11 @@ from semsearch.readers.parts import Parts
 from semsearch.readers.text import sniff_text
 from semsearch.readers.xml_records import Element, XmlLayout, child, children, local_name, markup_of, read_xml, text_at
 
-_START: Final = re.compile(r"<(?:[\w.-]+:)?(?:Pubmed(?:Book)?Article(?:Set)?|MedlineCitation(?:Set)?)[\s>]")
-_RECORD: Final = re.compile(rb"<(?:[\w.-]+:)?(?:(PubmedArticle|PubmedBookArticle)|MedlineCitation)(?=[\s/>])")
+_START: Final = re.compile(r"(?:<|&lt;)(?:[\w.-]+:)?(?:Pubmed(?:Book)?Article(?:Set)?|MedlineCitation(?:Set)?)(?:[\s>]|&gt;)")
+_RECORD: Final = re.compile(rb"(?:<|&lt;)(?:[\w.-]+:)?(?:(PubmedArticle|PubmedBookArticle)|MedlineCitation)(?=[\s/>]|&gt;)")
 _OVERLAP_BYTES: Final = 128
+_PAGE_BYTES: Final = 64 * 1024
+_CUT_ENTITY: Final = re.compile(rb"&[a-z]{0,4}\Z")
 _NOT_AVAILABLE: Final = re.compile(r"^\[?\s*not available\s*\.?\s*\]?\.?$", re.IGNORECASE)
 _UNLABELLED: Final = frozenset({"", "UNLABELLED"})
 
@@ -29,7 +32,46 @@ def looks_like(name: str, head: bytes) -> int:
 
 def read(stream: BinaryIO, name: str) -> Iterator[ReadItem]:
     """Yield one item for every article and book."""
-    return read_xml(stream, XmlLayout(("PubmedArticle", "PubmedBookArticle"), _paper_of, inner=("MedlineCitation",)))
+    buffered = io.BufferedReader(_Page(stream), _PAGE_BYTES)
+    return read_xml(buffered, XmlLayout(("PubmedArticle", "PubmedBookArticle"), _paper_of, inner=("MedlineCitation",)))
+
+
+class _Page(io.RawIOBase):
+    """The XML in a stream, also where PubMed shows it on a web page, with its tags escaped, between `pre` tags."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream = stream
+        self._is_escaped: bool | None = None
+        self._ready = b""
+        self._held = b""
+
+    def readable(self) -> bool:
+        """Return True: it is read from."""
+        return True
+
+    def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]
+        """Fill `buffer` with the next bytes."""
+        while not self._ready:
+            block = self._stream.read(_PAGE_BYTES)
+            if self._is_escaped is None:
+                self._is_escaped = b"&lt;PubmedArticle" in block and b"<PubmedArticle" not in block
+            if not block:
+                self._ready, self._held = self._held, b""
+                break
+            self._ready = self._unescaped(block) if self._is_escaped else block
+        size = min(len(buffer), len(self._ready))
+        buffer[:size] = self._ready[:size]
+        self._ready = self._ready[size:]
+        return size
+
+    def _unescaped(self, block: bytes) -> bytes:
+        block = self._held + block
+        cut = _CUT_ENTITY.search(block)
+        end = cut.start() if cut else len(block)
+        block, self._held = block[:end], block[end:]
+        for entity, character in ((b"&lt;", b"<"), (b"&gt;", b">"), (b"&quot;", b'"'), (b"&amp;", b"&")):
+            block = block.replace(entity, character)
+        return block
 
 
 class ArticleCounter:

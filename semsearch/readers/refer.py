@@ -22,13 +22,15 @@ from semsearch.readers.base import VALUE_CHARACTERS, Format, Located, Reading, R
 from semsearch.readers.dates import date_of, year_of
 from semsearch.readers.fields import NO_TEXT
 from semsearch.readers.names import given_first
+from semsearch.readers.plain_text import TOO_SHORT, is_fragment
 from semsearch.readers.text import TextLines, sniff_text
 
 TOO_LONG: Final = "record longer than 16 MiB"
 
 _RECORD_LIMIT_CHARACTERS: Final = 16 * 1024 * 1024
-_TAG: Final = re.compile(r"[ \t\ufeff]{0,4}%([0-9A-Z!@$&()*+,.:;<=>?\[\]^_#~|'\"/-])(?:[ \t]+|$)")
-_TAG_IN_BYTES: Final = re.compile(rb"[ \t\xef\xbb\xbf]{0,4}%([0-9A-Z!-/:-@\[\]^_|~])(?:[ \t]|$)")
+_LETTER: Final = r"([0-9A-Z!@$&()*+,.:;<=>?\[\]^_#~|'\"/-])"
+_TAG: Final = re.compile(rf"[ \t\ufeff]{{0,4}}%{_LETTER}(?:[ \t]+|$)")
+_TAG_IN_BYTES: Final = re.compile(rf"[ \t\xef\xbb\xbf]{{0,4}}%{_LETTER}(?:[ \t]|$)".encode("latin-1"))
 _TELLING_TAGS: Final = frozenset("0TXAJBD")
 _LINES_LOOKED_AT: Final = 200
 _TELLING_SHARE: Final = 0.5
@@ -129,7 +131,11 @@ def _item(record: _Record) -> ReadItem:
     if record.problem:
         return Rejected(record.line, record.problem, record.beginning)
     paper = _paper({tag: [text.strip() for text in texts if text.strip()] for tag, texts in record.fields.items()})
-    return Located(paper, record.line) if paper else Rejected(record.line, NO_TEXT, record.beginning)
+    if paper is None:
+        return Rejected(record.line, NO_TEXT, record.beginning)
+    if paper.title_stands_in and is_fragment(paper.abstract):
+        return Rejected(record.line, TOO_SHORT, record.beginning)
+    return Located(paper, record.line)
 
 
 def _paper(fields: dict[str, list[str]]) -> Paper | None:

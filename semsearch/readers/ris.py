@@ -1,7 +1,7 @@
 """RIS, as reference managers and databases write it and as users have edited it.
 
 No library is used: rispy, the one that is kept, reads the whole file into memory, takes only tags of two spaces, and
-gives no record without `TY` or `ER`.
+loses a record without a word where its `TY` or the `ER` before it is missing.
 """
 
 from __future__ import annotations
@@ -171,8 +171,8 @@ def _item(record: Record) -> ReadItem:
     title_tag = next((tag for tag in _TITLES if record.first(tag)), "")
     links = [part for value in record.values(*_LINKS) for part in value.split() if part.lower().startswith("http")]
     return item_of(record, Parts(
-        title=record.text(title_tag) if title_tag != "TI" else _first_title(record),
-        abstract=record.text(*_ABSTRACTS),
+        title=record.text(title_tag, between_lines="\n") if title_tag != "TI" else _first_title(record),
+        abstract=record.text(*_ABSTRACTS, between_lines="\n"),
         authors=_authors(record),
         date=_date(record),
         venue=next((value for tag in _VENUES if tag != title_tag and (value := record.first(tag))), ""),

@@ -83,10 +83,13 @@ class Record:
                     return text
         return ""
 
-    def text(self, *tags: str) -> str:
-        """Return all different values of the first of the tags that has one, joined; the lines stay apart."""
+    def text(self, *tags: str, between_lines: str = " ") -> str:
+        """Return all different values of the first of the tags that has one, joined.
+
+        Where a line may end within a word, the lines are to stay apart for the cleaning, which joins words.
+        """
         for tag in tags:
-            values = ["\n".join(lines).strip() for lines in self.fields.get(tag, ())]
+            values = [between_lines.join(lines).strip() for lines in self.fields.get(tag, ())]
             if any(values):
                 return " ".join(dict.fromkeys(filter(None, values)))
         return ""
@@ -152,15 +155,21 @@ class LineHeads:
         lines = (self._rest + block).splitlines(keepends=True)
         rest = lines.pop() if lines else b""
         for line in lines:
-            self._see(line[:_HEAD_BYTES].strip(b"\r\n").removeprefix(_BYTE_ORDER_MARK))
+            self._show(line)
         ended = rest.endswith(b"\r")
         self._rest = rest[:_HEAD_BYTES] + (b"\r" if ended and len(rest) > _HEAD_BYTES else b"")
 
     def finish(self) -> None:
         """Show the last line."""
         if self._rest:
-            self._see(self._rest[:_HEAD_BYTES].strip(b"\r\n").removeprefix(_BYTE_ORDER_MARK))
+            self._show(self._rest)
             self._rest = b""
+
+    def _show(self, line: bytes) -> None:
+        line = line[:_HEAD_BYTES].strip(b"\r\n")
+        while line.startswith(_BYTE_ORDER_MARK):
+            line = line.removeprefix(_BYTE_ORDER_MARK)
+        self._see(line)
 
 
 def head_lines(text: str) -> Iterator[str]:

@@ -15,8 +15,7 @@ from semsearch.readers.tagged import LineHeads, Record, head_lines
 from semsearch.readers.text import Line, TextLines, sniff_text
 from semsearch.readers.wos import item_of_wos
 
-_TAG: Final = re.compile(r"[A-Z][A-Z0-9]$")
-_FEWEST_TAGS: Final = 4
+_HEADER: Final = re.compile(r"[A-Z][A-Z0-9](?:\t[A-Z][A-Z0-9]){3,}$")
 
 
 def looks_like(name: str, head: bytes) -> int:
@@ -28,10 +27,9 @@ def looks_like(name: str, head: bytes) -> int:
 
 def _tags_of(text: str) -> tuple[str, ...]:
     """Return the tags of a header line, none where it is no header."""
-    tags = tuple(cell.strip() for cell in text.lstrip("\ufeff").rstrip("\t\r\n ").split("\t"))
-    if len(tags) < _FEWEST_TAGS or not all(map(_TAG.match, tags)) or not {"TI", "AB"} & set(tags):
-        return ()
-    return tags
+    bare = text.lstrip("\ufeff").rstrip()
+    tags = tuple(bare.split("\t")) if _HEADER.match(bare) else ()
+    return tags if "TI" in tags or "AB" in tags else ()
 
 
 def read(stream: BinaryIO, name: str) -> Iterator[ReadItem]:

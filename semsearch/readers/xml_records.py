@@ -33,8 +33,11 @@ _TAG_CHARACTERS: Final = 256
 _ILLEGAL: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 _REFERENCE: Final = re.compile(r"&(?:#([0-9]{1,8}|[xX][0-9a-fA-F]{1,8});|([A-Za-z][A-Za-z0-9]{1,31});)?")
 _FINE_REFERENCES: Final = frozenset({"&amp;", "&lt;", "&gt;", "&quot;", "&apos;"})
+_SECTION: Final = re.compile(r"<!--|<!\[CDATA\[|<\?|<!")
+_CLOSERS: Final = {"<!--": "-->", "<![CDATA[": "]]>", "<?": "?>"}
 _PREFIX: Final = re.compile(r"[<\s/]([A-Za-z_][\w.-]{0,60}):[A-Za-z_]", re.ASCII)
-_STRAY_ANGLE: Final = re.compile(r"<(?!/?[A-Za-z_][\w.:-]*(?:\s+[\w.:-]+\s*=\s*(?:\"[^\"<]*\"|'[^'<]*'))*\s*/?>)", re.ASCII)
+_STRAY_ANGLE: Final = re.compile(
+    r"<(?!/?[A-Za-z_][\w.:-]*(?:\s+[\w.:-]+\s*=\s*(?:\"[^\"<]*\"|'[^'<]*'))*\s*/?>)", re.ASCII)
 _INLINE_TAG: Final = re.compile(r"</?(?:i|b|u|em|strong|sup|sub|italic|bold|sc|span|font|br|p)\b[^<>]*>", re.IGNORECASE)
 
 
@@ -160,25 +163,28 @@ def parse_element(text: str) -> Element | None:
     text = _without_sections(_ILLEGAL.sub("", text))
     if "&" in text:
         text = _REFERENCE.sub(_reference, text)
-    prefixes = set(_PREFIX.findall(text)) - {"xml", "xmlns"}
-    element = _parsed(text, prefixes)
-    if element is None:
-        text = _STRAY_ANGLE.sub("&lt;", text)
-        element = _parsed(text, prefixes)
-    if element is None:
-        element = _parsed(_INLINE_TAG.sub("", text), prefixes)
-    return element
+    for repair in (None, _STRAY_ANGLE, _INLINE_TAG):
+        if repair:
+            text = repair.sub("&lt;" if repair is _STRAY_ANGLE else "", text)
+        element = _parsed(text)
+        if element is not None:
+            return element
+    return None
 
 
-def _parsed(text: str, prefixes: set[str]) -> Element | None:
-    if prefixes:
-        declared = " ".join(f'xmlns:{prefix}="{prefix}"' for prefix in sorted(prefixes))
-        text = f"<_ {declared}>{text}</_>"
+def _parsed(text: str) -> Element | None:
+    """Return the element, also where prefixes are declared outside of it only."""
     try:
-        element = ET.fromstring(text)
+        return ET.fromstring(text)
     except (ET.ParseError, ValueError):
+        prefixes = sorted(set(_PREFIX.findall(text)) - {"xml", "xmlns"})
+    if not prefixes:
         return None
-    return element[0] if prefixes and len(element) else element
+    declared = " ".join(f'xmlns:{prefix}="{prefix}"' for prefix in prefixes)
+    try:
+        return ET.fromstring(f"<_ {declared}>{text}</_>")[0]
+    except (ET.ParseError, ValueError, IndexError):
+        return None
 
 
 def _reference(found: re.Match[str]) -> str:
@@ -197,37 +203,32 @@ def _reference(found: re.Match[str]) -> str:
 
 def _without_sections(text: str) -> str:
     """Return a text without comments, processing instructions and declarations, CDATA as escaped text."""
-    if "<!" not in text and "<?" not in text:
-        return text
     pieces = []
     position = 0
-    while (opened := text.find("<", position)) >= 0:
-        kind = text[opened:opened + 9]
-        closer = "-->" if kind.startswith("<!--") else "]]>" if kind == "<![CDATA[" else "?>" if kind[:2] == "<?" else (
-            ">" if kind[:2] == "<!" else "")
-        if not closer:
-            pieces.append(text[position:opened + 1])
-            position = opened + 1
-            continue
-        closed = text.find(closer, opened + 2)
+    while found := _SECTION.search(text, position):
+        opening = found.group()
+        closer = _CLOSERS.get(opening, ">")
+        closed = text.find(closer, found.end())
         if closed < 0:
             break
-        pieces.append(text[position:opened])
+        pieces.append(text[position:found.start()])
         if closer == "]]>":
-            pieces.append(html.escape(text[opened + 9:closed], quote=False))
+            pieces.append(html.escape(text[found.end():closed], quote=False))
         position = closed + len(closer)
-    pieces.append(text[position:])
-    return "".join(pieces)
+    return "".join([*pieces, text[position:]])
 
 
 def local_name(element: Element) -> str:
     """Return the name of an element without its namespace."""
-    return element.tag.rpartition("}")[2] if isinstance(element.tag, str) else ""
+    return element.tag.rpartition("}")[2]
 
 
 def children(element: Element | None, name: str) -> list[Element]:
     """Return the children called `name`, whatever their namespace."""
-    return [] if element is None else [child for child in element if local_name(child) == name]
+    if element is None:
+        return []
+    qualified = "}" + name
+    return [part for part in element if part.tag == name or part.tag.endswith(qualified)]
 
 
 def child(element: Element | None, *path: str) -> Element | None:

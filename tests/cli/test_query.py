@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 
 import pytest
 from command_line import COSINE_BIRDS, COSINE_SONGS, CommandLine
@@ -64,6 +65,16 @@ def test_output_to_a_file_takes_its_format_from_the_name(built: CommandLine) -> 
     assert built.ok("query", "birds", "-o", "out.bib", "--format", "ids") == ""
     assert (built.folder / "out.bib").read_text() == "birds1\nsongs2\ncells3\n"
     assert not list(built.folder.glob(".*"))
+
+
+def test_a_dash_is_standard_output(built: CommandLine) -> None:
+    assert built.ok("query", "birds", "-o", "-", "-k", "1", "--format", "ids") == "birds1\n"
+
+
+def test_verbose_says_how_long_it_took(built: CommandLine) -> None:
+    for arguments in (["query", "birds"], ["related", "birds1"]):
+        assert built(*arguments, "-k", "1").stderr == ""
+        assert re.fullmatch(r"Answered from 3 papers in \d+\.\d\d s\n", built(*arguments, "-k", "1", "-v").stderr)
 
 
 def test_a_file_that_cannot_be_written_is_found_before_the_work(built: CommandLine) -> None:

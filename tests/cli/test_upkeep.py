@@ -34,7 +34,7 @@ def test_reindex_of_all_goes_on_where_one_fails(built: CommandLine) -> None:
     result = built("reindex", "--all", "--max-tokens", "3")
     assert result.exit_code == 1
     assert [line.split(",")[0] for line in result.stdout.splitlines()] == [
-        "alpha: failed; it is as it was before", "papers: generation 2", "zeta: generation 2"]
+        "alpha: failed; nothing was changed", "papers: generation 2", "zeta: generation 2"]
     assert "Error: alpha: The index is damaged: " in result.stderr
 
 
@@ -73,6 +73,12 @@ def test_verify_names_each_problem(built: CommandLine) -> None:
 
 def test_verify_of_nothing(cli: CommandLine) -> None:
     assert "No index named 'papers'" in cli.fails("verify")
+
+
+def test_verify_goes_on_where_one_is_not_there(built: CommandLine) -> None:
+    result = built("verify", "none", "papers")
+    assert result.exit_code == 1 and "Error: none: No index named 'none'" in result.stderr
+    assert result.stdout.startswith("papers: generation 1, ") and result.stdout.endswith("sound\n")
 
 
 def test_delete_and_restore(built: CommandLine) -> None:

@@ -61,12 +61,22 @@ def wrap(text: str, width: int = 60) -> str:
 
 def test_a_paragraph_is_a_paper() -> None:
     (paper,) = papers_of(ABSTRACTS[0] + "\n")
+    own = hashlib.sha256(ABSTRACTS[0].encode()).hexdigest()[:12]
     assert paper == Paper(
-        id=hashlib.sha256(ABSTRACTS[0].encode()).hexdigest()[:12],
+        id=own,
         title="We study the matching problem, which matters to everyone.",
         abstract=ABSTRACTS[0],
+        identifiers=(("id:text", own),),
         title_stands_in=True,
     )
+
+
+def test_latex_is_cleaned_and_kept_raw() -> None:
+    raw = r"We show that $\alpha$-\emph{sparse} codes of \"Osterreich are learned with 50\% fewer labels than before."
+    (paper,) = papers_of(raw)
+    assert paper.abstract == "We show that α-sparse codes of Österreich are learned with 50% fewer labels than before."
+    assert (paper.raw_abstract, paper.markup) == (raw, "latex")
+    assert paper.id == paragraph_id(raw)
 
 
 @pytest.mark.parametrize(
@@ -253,7 +263,7 @@ def test_labelled_lines_are_fields() -> None:
         abstract=ABSTRACTS[0],
         authors=("Klassen, L", "Kroner, D"),
         doi="10.1000/x",
-        identifiers=(("doi", "10.1000/x"),),
+        identifiers=(("id:text", paragraph_id(text)), ("doi", "10.1000/x")),
     )
 
 

@@ -179,7 +179,7 @@ def test_other_things_are_not_taken_for_it(head: str) -> None:
     ("asreview-baseline.ris", 100, 98,
      (1, "000-463-679-101-319", "Björn A. Blomberg", "2012-07-03", "10.1007/s11307-012-0572-0"),
      (3442, "152-434-819-130-920", "van den Hoven", "2014", "10.1016/j.jvir.2013.12.293")),
-    # The second and the third of its four records have an empty TI and no abstract at all: two abstracts.
+    # Of its three N2 the first is empty.
     ("asreview-baseline_empty_values.ris", 4, 2, (1, "1", "", "", ""), (18, "4", "", "", "")),
     ("asreview-embase.ris", 6, 6, (1, "10.4103/2303-9027.138783", "R. Liu", "2014", "10.4103/2303-9027.138783"),
      (317, "10.1089/cren.2017.0016", "K. Faraj", "2017", "10.1089/cren.2017.0016")),
