@@ -9,13 +9,15 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import numpy as np
+
 from semsearch.encoding import DEFAULT_MODEL, EncoderIdentity, EncoderRequest
 from semsearch.errors import IndexDamaged, IndexNotFound, IndexStoreError, UsageError
 from semsearch.index import generations
 from semsearch.index.durable import write_atomically
 from semsearch.index.keyed_vectors import KeyedVectors
 from semsearch.index.locks import build_lock
-from semsearch.index.manifest import PAPERS, Manifest
+from semsearch.index.manifest import PAPERS, VECTOR_KEYS, VECTORS, Manifest
 from semsearch.index.paper_table import PaperTable
 from semsearch.index.reader import IndexReader
 from semsearch.index.staged_papers import Changes, StagedPapers
@@ -33,7 +35,7 @@ from semsearch.intake import (
 )
 from semsearch.progress import Progress, Silent
 from semsearch.provider import EncoderProvider, LocalModels, load_matching, request_for
-from semsearch.publish import AUTO_FACTORY, Published, publish_generation
+from semsearch.publish import AUTO_FACTORY, Published, has_same_vectors, publish_generation
 from semsearch.summary import BuildSummary, count_papers, summarise
 from semsearch.vectorise import VectorSources, encode_rows, missing_rows
 
@@ -142,7 +144,7 @@ class _Run:
                 self._remember(sources)
                 return self._unchanged_summary(base, intake)
             with generations.staging(self.folder) as staging:
-                staged = StagedPapers(staging / PAPERS, base.generation.path(PAPERS) if base else None)
+                staged = StagedPapers(staging / PAPERS, base.generation.checked_path(PAPERS) if base else None)
                 try:
                     intake = self._read(sources, staged, state)
                     self._remember(sources)
@@ -162,7 +164,7 @@ class _Run:
         with self._base() as base, tempfile.TemporaryDirectory(prefix="semsearch-") as scratch:
             state = self._state() if exists else State()
             sources = list_sources(named, self.options.from_format, state.sources, self.progress)
-            staged = StagedPapers(Path(scratch) / PAPERS, base.generation.path(PAPERS) if base else None)
+            staged = StagedPapers(Path(scratch) / PAPERS, base.generation.checked_path(PAPERS) if base else None)
             try:
                 intake = self._read(sources, staged, state)
                 keys = staged.text_keys()
@@ -293,6 +295,9 @@ def vectorise_and_publish(folder: Path, staging: Path, staged: StagedPapers, bas
     log_folder = folder / FOLDER / identity.fingerprint
     known: list[KeyedVectors] = []
     if base is not None and base.manifest.encoder.fingerprint == identity.fingerprint:
+        if not has_same_vectors(base, np.arange(len(keys)), keys, identity):
+            for name in (VECTORS, VECTOR_KEYS):
+                base.generation.checked_path(name)
         known.append(base.vectors.as_source())
     sources = VectorSources([*known, read_logs(log_folder, identity.dimension)])
     rows = missing_rows(keys, sources)

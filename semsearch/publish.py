@@ -44,7 +44,7 @@ def publish_generation(index_folder: Path, staged: Path, base: IndexReader | Non
     """
     covered = np.flatnonzero(sources.has(keys))
     chosen = choose_factory(len(keys)) if factory == AUTO_FACTORY else factory
-    if _has_same_vectors(base, covered, keys, identity):
+    if has_same_vectors(base, covered, keys, identity):
         assert base is not None
         for name in (VECTORS, VECTOR_KEYS):
             generations.link_or_copy(base.generation.path(name), staged / name)
@@ -69,8 +69,9 @@ def publish_generation(index_folder: Path, staged: Path, base: IndexReader | Non
     return Published(manifest, entries["row"], entries["tokens"])
 
 
-def _has_same_vectors(base: IndexReader | None, covered: NDArray[np.int64], keys: NDArray[Any],
-                      identity: EncoderIdentity) -> bool:
+def has_same_vectors(base: IndexReader | None, covered: NDArray[np.int64], keys: NDArray[Any],
+                     identity: EncoderIdentity) -> bool:
+    """Return whether `base` holds just the vectors of the `covered` rows of these text keys."""
     if base is None or base.manifest.encoder.fingerprint != identity.fingerprint:
         return False
     rows, stored = base.vectors.rows, base.vectors.keys

@@ -53,7 +53,7 @@ def reindex_index(index_folder: Path | str, options: ReindexOptions | None = Non
             request, identity = _encoder_wanted(base, options, provider)
             factory = options.factory or str(base.manifest.notes.get("factory_asked", AUTO_FACTORY))
             with generations.staging(folder) as staging:
-                staged = StagedPapers(staging / PAPERS, base.generation.path(PAPERS))
+                staged = StagedPapers(staging / PAPERS, base.generation.checked_path(PAPERS))
                 try:
                     staged.take_out_deleted(base.state.deletions)
                     staged.merge(base.state.deletions.values())

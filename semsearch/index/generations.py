@@ -15,7 +15,7 @@ from typing import BinaryIO, Final
 
 from semsearch.errors import IndexChanged, IndexDamaged, IndexNotFound
 from semsearch.index import manifest as manifests
-from semsearch.index.durable import full_disk_named, sync_file, sync_folder, write_atomically
+from semsearch.index.durable import file_sha256, full_disk_named, sync_file, sync_folder, write_atomically
 from semsearch.index.locks import lock_exclusive, lock_shared, publish_lock
 from semsearch.index.manifest import MANIFEST, FileEntry, Manifest
 
@@ -49,6 +49,19 @@ class Generation:
     def path(self, name: str) -> Path:
         """Return the path of one of its files."""
         return self.folder / name
+
+    def checked_path(self, name: str) -> Path:
+        """Return the path of one of its files, of which every byte is what was written.
+
+        What goes on into another generation is read through here: there it would pass for sound.
+
+        Raises:
+            IndexDamaged: its checksum differs.
+        """
+        path = self.path(name)
+        if file_sha256(path) != self.manifest.files[name].sha256:
+            raise manifests.damaged(path, "is not what was written (its checksum differs)")
+        return path
 
     def close(self) -> None:
         """Give the lock back."""

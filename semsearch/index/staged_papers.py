@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import shutil
 import sqlite3
+from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
@@ -37,6 +38,8 @@ from semsearch.index.state import Deletion
 from semsearch.merging import cluster, content_key, from_data, linking_keys, merge, titles_agree, to_data
 from semsearch.paper import Paper, comparable, text_key
 
+_PART_RECORDS: Final = 10_000
+"""So many records are looked up at a time, so that the memory does not grow with their number."""
 _INCOMING: Final = ".incoming.sqlite"
 """Holds the new records until it is known which paper they are, so that most of them are never written twice."""
 
@@ -216,17 +219,21 @@ class StagedPapers:
         self._taken_ids = frozenset(deletion.id for deletion in deletions)  # or another work would be hidden with it
         component_of = self._components()
         done: set[int] = set()
-        todo = self._rows("SELECT record FROM records WHERE paper IS NULL ORDER BY record")
-        for (record,) in sorted({*todo, *((d,) for d in self._dirty)}):
+        for record in self._unsettled():
             if record in done:
                 continue
             members = component_of.get(record) or self._companions(record)
-            done.update(members)
+            if len(members) > 1:
+                done.update(members)
             self._settle(members, keys)
         self._dirty.clear()
 
     def compact(self) -> None:
         """Close the gaps that removed papers left, so that rows are 0 to n-1 again; the order stays."""
+        papers, end = self._row("SELECT COUNT(*), 1 + COALESCE(MAX(row), -1) FROM papers")
+        if papers == end:
+            self._next_row = end
+            return
         rows = [row for (row,) in self._rows("SELECT row FROM papers ORDER BY row")]
         moves = [(new, old) for new, old in enumerate(rows) if new != old]
         if moves:
@@ -247,6 +254,22 @@ class StagedPapers:
             yield paper.id, paper.text, paper.text_key
 
     # Inside
+
+    def _unsettled(self) -> Iterator[int]:
+        """Yield in order the records without a paper and those that changed, a part at a time: they may be all."""
+        dirty = sorted(self._dirty)
+        last = -1
+        while True:
+            part = self._rows("SELECT record FROM records WHERE paper IS NULL AND record > ? ORDER BY record LIMIT ?",
+                              last, _PART_RECORDS)
+            whole = len(part) < _PART_RECORDS
+            end = part[-1][0] if part and not whole else None
+            reached = len(dirty) if end is None else bisect_right(dirty, end)
+            yield from sorted({*dirty[:reached], *(record for (record,) in part)})
+            del dirty[:reached]
+            if end is None:
+                return
+            last = end
 
     def _settle(self, members: list[int], deletions: dict[str, list[Deletion]]) -> None:
         """Cluster records that hang together and write their papers."""
@@ -375,6 +398,7 @@ class StagedPapers:
         self._do("UPDATE records SET content = ?, data = NULL, line = ?, run = ? WHERE record = ?", content, line,
                  self._run, record)
         self._do("DELETE FROM record_keys WHERE record = ?", record)
+        self._dirty.add(record)
         self._take_in(record, paper)
 
     def _forget(self, record: int) -> None:
@@ -391,7 +415,6 @@ class StagedPapers:
         self.changed = True
 
     def _take_in(self, record: int, paper: Paper) -> None:
-        self._dirty.add(record)
         self._do("INSERT OR REPLACE INTO incoming.records_data VALUES (?, ?)", record, to_data(paper))
         with self._errors():
             self._connection.executemany("INSERT OR IGNORE INTO record_keys VALUES (?, ?)",
@@ -433,10 +456,12 @@ class StagedPapers:
                      "WHERE source = ? AND records.run != sources.run", source)
 
     def _rows(self, statement: str, *parameters: Any) -> list[Any]:
-        return self._do(statement, *parameters).fetchall()
+        with self._errors():
+            return self._connection.execute(statement, parameters).fetchall()
 
     def _row(self, statement: str, *parameters: Any) -> Any:
-        return self._do(statement, *parameters).fetchone()
+        with self._errors():
+            return self._connection.execute(statement, parameters).fetchone()
 
     def _value(self, statement: str, *parameters: Any) -> Any:
         row = self._row(statement, *parameters)

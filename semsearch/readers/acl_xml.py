@@ -15,7 +15,15 @@ from semsearch.readers.dates import date_of
 from semsearch.readers.parts import Parts
 from semsearch.readers.text import sniff_text
 from semsearch.readers.xml_records import (
-    Element, XmlLayout, child, children, markup_of, parse_element, read_xml, text_at)
+    Element,
+    XmlLayout,
+    child,
+    children,
+    markup_of,
+    parse_element,
+    read_xml,
+    text_at,
+)
 
 _START: Final = re.compile(r"<collection\s[^>]*\bid\s*=|<volume\s[^>]*\bid\s*=[^>]*>\s*<(?:meta|paper|frontmatter)\b")
 _COLLECTION: Final = re.compile(r"<collection\s[^>]*?\bid\s*=\s*[\"']([^\"']*)")
@@ -92,8 +100,11 @@ def anthology_id(collection: str, volume: str, paper: str) -> str:
         return f"{collection}-{volume}.{paper}"
     if not (volume.isdigit() and paper.isdigit()):
         return ""
-    wide = (collection.startswith("W") or collection in _TWO_DIGIT_VOLUMES
-            or (collection == "D19" and int(volume) >= _FIRST_D19_WORKSHOP))
+    wide = (
+        collection.startswith("W")
+        or collection in _TWO_DIGIT_VOLUMES
+        or (collection == "D19" and int(volume) >= _FIRST_D19_WORKSHOP)
+    )
     return f"{collection}-{int(volume):02d}{int(paper):02d}" if wide else f"{collection}-{int(volume)}{int(paper):03d}"
 
 
@@ -112,4 +123,6 @@ def _date(year: str, month: str) -> str:
     return date_of(f"{year} {word.group()}") if word else date_of(year)
 
 
-FORMAT: Final = Format(name="acl-xml", title="ACL Anthology XML", looks_like=looks_like, read=read, version=1, counter=counter)
+FORMAT: Final = Format(
+    name="acl-xml", title="ACL Anthology XML", looks_like=looks_like, read=read, version=1, counter=counter
+)

@@ -47,7 +47,9 @@ def _paper_of(entry: Element, gap: str) -> Paper:
     arxiv = normalise_arxiv(link)
     links = [part for part in children(entry, "link") if part.get("href")]
     primary = child(entry, "primary_category")
-    terms = [part.get("term") or "" for part in [*([primary] if primary is not None else []), *children(entry, "category")]]
+    terms = [
+        part.get("term") or "" for part in [*([primary] if primary is not None else []), *children(entry, "category")]
+    ]
     return Parts(
         title=text_at(entry, "title"),
         abstract=text_at(entry, "summary") or text_at(entry, "content"),
@@ -62,5 +64,6 @@ def _paper_of(entry: Element, gap: str) -> Paper:
     ).paper()
 
 
-FORMAT: Final = Format(name="arxiv-atom", title="Atom feed (arXiv API)", looks_like=looks_like, read=read, version=1,
-                       counter=counter)
+FORMAT: Final = Format(
+    name="arxiv-atom", title="Atom feed (arXiv API)", looks_like=looks_like, read=read, version=1, counter=counter
+)

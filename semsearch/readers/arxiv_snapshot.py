@@ -37,8 +37,11 @@ def paper_of(record: Mapping[str, object]) -> Paper:
         authors=[latex_to_text(name) if "\\" in name or "{" in name else name for name in names],
         date=_first_date(record.get("versions")) or date_of(record.get("update_date")),
         venue=text_in(record.get("journal-ref")),
-        categories=categories.split() if isinstance(categories, str) else
-        [text for text in categories if isinstance(text, str)] if isinstance(categories, list) else (),
+        categories=categories.split()
+        if isinstance(categories, str)
+        else [text for text in categories if isinstance(text, str)]
+        if isinstance(categories, list)
+        else (),
         url=f"https://arxiv.org/abs/{arxiv}" if arxiv else "",
         own_id=arxiv or text_in(record.get("id")),
         identifiers={"doi": normalise_doi(text_in(record.get("doi"))), "arxiv": arxiv},

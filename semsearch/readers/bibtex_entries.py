@@ -32,7 +32,7 @@ _RECOVERED: Final = re.compile(
     r"(?=([{\"])|[\w.-]{1,80}[ \t]{0,40}(?:,|\n|\Z|[})#]))")
 """Of bounded length, so that the time stays linear whatever is repeated."""
 _MOST_MACROS: Final = 200_000
-_JOINED_NAMES: Final = frozenset({"author", "editor"})
+_PEOPLE: Final = frozenset({"author", "editor"})
 
 
 @dataclass(slots=True)
@@ -229,9 +229,13 @@ def _end(pattern: re.Pattern[str], text: str, position: int) -> int:
 
 
 def _put(fields: dict[str, str], name: str, value: str) -> None:
-    """Keep a field; of one that is repeated the first counts, as in BibTeX, but several lines of authors are joined."""
+    """Keep a field; of one that is repeated the first counts, as in BibTeX, but authors and keywords are gathered."""
     kept = fields.get(name)
     if kept is None or not kept.strip():
         fields[name] = value
-    elif name in _JOINED_NAMES and value.strip() and value != kept:
+    elif not value.strip() or value == kept:
+        return
+    elif name in _PEOPLE:
         fields[name] = f"{kept} and {value}"
+    elif name == "keywords":
+        fields[name] = f"{kept}; {value}" if ";" in kept + value else f"{kept}, {value}"

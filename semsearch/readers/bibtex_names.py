@@ -14,6 +14,7 @@ _COMMA: Final = re.compile(r"\\.|[{},]", re.DOTALL)
 _SEMICOLON: Final = re.compile(r"\\.|[{};]", re.DOTALL)
 _NAME_PART: Final = re.compile(r'\s*"?([a-z]{4,30}(?:-i)?)\s*=\s*"?(.*?)"?\s*', re.DOTALL | re.IGNORECASE)
 """A part of a name in the extended format of BibLaTeX (manual, section 3.4)."""
+_ENCLOSED: Final = re.compile(r"\{(?:[^{}]|\{[^{}]*\})*\}")
 _PLAIN: Final = re.compile(r"[^\\{}$~^_&<%#`'-]*")
 _OTHERS: Final = frozenset({"others", "et al", "et al.", "\\textit{et al.}", "\\emph{et al.}"})
 _NAME_ORDER: Final = ("given", "prefix", "family", "suffix")
@@ -25,6 +26,10 @@ def names_in(value: str) -> tuple[str, ...]:
     """Return the names in the value of a field; `and others` is none."""
     text = " ".join(value.split())
     parts = _split(text, _AND)
+    if len(parts) == 1:
+        listed = _split(without_outer_braces(text), _AND)  # the Web of Science doubles the braces of some fields
+        if len(listed) > 1 and all("," in part for part in listed):
+            parts = listed
     if len(parts) == 1:
         parts = _split(text, _SEMICOLON)
     names: list[str] = []
@@ -38,6 +43,12 @@ def names_in(value: str) -> tuple[str, ...]:
 def plain_text(value: str) -> str:
     """Return the text of a short field: LaTeX decoded, braces gone, white space collapsed."""
     return collapse_white_space(value) if _PLAIN.fullmatch(value) else clean_title(value, "latex")
+
+
+def without_outer_braces(value: str) -> str:
+    """Return a value without the braces that enclose all of it."""
+    value = value.strip()
+    return value[1:-1].strip() if _ENCLOSED.fullmatch(value) else value
 
 
 def _split(text: str, pattern: re.Pattern[str]) -> list[str]:

@@ -17,7 +17,7 @@ from semsearch.identifiers import (
 )
 from semsearch.paper import Paper, collapse_white_space, content_id, normalise_date
 from semsearch.readers.bibtex_entries import Entry
-from semsearch.readers.bibtex_names import names_in, plain_text
+from semsearch.readers.bibtex_names import names_in, plain_text, without_outer_braces
 from semsearch.readers.dates import date_of, year_of
 
 _WHOLES: Final = frozenset({
@@ -44,7 +44,9 @@ _URL_MACRO: Final = re.compile(r"\\(?:url|href|path|nolinkurl|texttt)\b\s*")
 _SYMBOLS: Final = (
     ("\\textasciitilde", "~"), ("$\\sim$", "~"), ("\\sim", "~"), ("\\textless", "<"), ("\\textgreater", ">"),
     ("\\textunderscore", "_"), ("\\slash", "/"), ("$<$", "<"), ("$>$", ">"), ("\\textbackslash", "\\"))
-_KEYWORD_SEPARATORS: Final = (re.compile(r"\s*;\s*"), re.compile(r"\s*\|\s*"), re.compile(r",(?![^()]*\))"))
+_SEMICOLON: Final = re.compile(r"[;|]")
+_COMMA: Final = re.compile(r",")
+_COMMA_OUTSIDE_BRACKETS: Final = re.compile(r",(?![^()]*\))")
 _JOURNAL_MACRO: Final = re.compile(r"\s*\{?\\([A-Za-z]{2,10})\}?\s*")
 _JOURNALS: Final = {
     "aj": "Astronomical Journal", "apj": "Astrophysical Journal", "apjl": "Astrophysical Journal Letters",
@@ -152,9 +154,12 @@ def _venue(fields: Mapping[str, str]) -> str:
 
 def _categories(fields: Mapping[str, str]) -> tuple[str, ...]:
     keywords = next((fields[name] for name in _KEYWORDS if fields.get(name, "").strip()), "")
-    keywords = html.unescape(keywords) if "&" in keywords else keywords
-    separator = next((pattern for pattern in _KEYWORD_SEPARATORS if pattern.search(keywords)), None)
-    parts = separator.split(keywords) if separator else [keywords]
+    keywords = without_outer_braces(html.unescape(keywords) if "&" in keywords else keywords)
+    if ";" in keywords or "|" in keywords:
+        separator = _SEMICOLON
+    else:
+        separator = _COMMA_OUTSIDE_BRACKETS if keywords.count("(") == keywords.count(")") else _COMMA
+    parts = [part.strip(" ,") for part in separator.split(keywords)]
     classes = [fields[name] for name in _CLASSES if name in fields]
     return tuple(dict.fromkeys(part for part in map(plain_text, (*parts, *classes)) if part))
 

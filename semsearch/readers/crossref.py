@@ -35,5 +35,6 @@ def paper_of(work: dict[str, object]) -> Paper:
     return parts.paper()
 
 
-FORMAT: Final = Format(name="crossref", title="Crossref JSON", looks_like=looks_like, read=read, version=1,
-                       counter=JsonPaperCounter)
+FORMAT: Final = Format(
+    name="crossref", title="Crossref JSON", looks_like=looks_like, read=read, version=1, counter=JsonPaperCounter
+)

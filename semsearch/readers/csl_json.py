@@ -1,4 +1,4 @@
-"""CSL-JSON, as Zotero, Pandoc and citation processors write it: a list of items, one item, or items under their keys."""
+"""CSL-JSON, as Zotero, Pandoc and citation processors write it: items in a list, alone or under their keys."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ _TITLE: Final = re.compile(r'"title"\s*:\s*"')
 _EVIDENT: Final = re.compile(
     r'"issued"\s*:\s*\{|"container-title"\s*:|"citation-key"\s*:|"event-title"\s*:|'
     r'"type"\s*:\s*"(?:article-journal|article-magazine|article-newspaper|paper-conference|post-weblog|entry-encyclopedia|'
-    r'motion_picture|personal_communication|legal_case|journal-article|posted-content|proceedings-article|book-chapter)"')
+    r'motion_picture|personal_communication|legal_case|journal-article|posted-content|proceedings-article|book-chapter)"'
+)
 _NO_CSL: Final = re.compile(r'"(?:message-type|paperId|abstract_inverted_index)"\s*:')
 _DIGITS: Final = re.compile(r"^[1-9]\d{0,8}$", re.ASCII)
 _ARXIV_IN_NUMBER: Final = re.compile(r"^\s*arxiv\s*:\s*(\S+)", re.IGNORECASE)
@@ -57,16 +58,37 @@ def parts_of(item: dict[str, object]) -> Parts:
         title=_title(item),
         abstract=text_in(item.get("abstract")),
         authors=names_in(item.get("author")) or names_in(item.get("editor")),
-        date=next((date for name in ("issued", "published", "published-print", "published-online", "event-date")
-                   if (date := csl_date(item.get(name)))), ""),
-        venue=next((text for name in ("container-title", "event-title", "event", "collection-title", "institution",
-                                      "group-title") if (text := _venue(item.get(name)))), ""),
+        date=next(
+            (
+                date
+                for name in ("issued", "published", "published-print", "published-online", "event-date")
+                if (date := csl_date(item.get(name)))
+            ),
+            "",
+        ),
+        venue=next(
+            (
+                text
+                for name in (
+                    "container-title",
+                    "event-title",
+                    "event",
+                    "collection-title",
+                    "institution",
+                    "group-title",
+                )
+                if (text := _venue(item.get(name)))
+            ),
+            "",
+        ),
         categories=_keywords(item.get("keyword")) or _keywords(item.get("categories")) or texts_in(item.get("subject")),
         url=url,
         language=text_in(item.get("language")),
-        identifiers={"doi": normalise_doi(text_in(item.get("DOI")) or text_in(item.get("doi"))),
-                     "arxiv": normalise_arxiv(number.group(1)) if number else normalise_arxiv(url),
-                     "pmid": pmid if _DIGITS.match(pmid) else ""},
+        identifiers={
+            "doi": normalise_doi(text_in(item.get("DOI")) or text_in(item.get("doi"))),
+            "arxiv": normalise_arxiv(number.group(1)) if number else normalise_arxiv(url),
+            "pmid": pmid if _DIGITS.match(pmid) else "",
+        },
     )
 
 
@@ -101,8 +123,14 @@ def csl_date(value: object) -> str:
         first = parts[0] if isinstance(parts, list) and parts else None
         if isinstance(first, list) and first and first[0]:
             return date_of("-".join(str(part) for part in first[:3] if isinstance(part, int | str) and part))
-        return next((date for name in ("raw", "literal", "date-time")
-                     if (date := date_of(text_in(value.get(name)).partition("/")[0]))), "")
+        return next(
+            (
+                date
+                for name in ("raw", "literal", "date-time")
+                if (date := date_of(text_in(value.get(name)).partition("/")[0]))
+            ),
+            "",
+        )
     return date_of(value) if isinstance(value, str | int) and not isinstance(value, bool) else ""
 
 
@@ -118,5 +146,6 @@ def _keywords(value: object) -> list[str]:
     return texts_in(value)
 
 
-FORMAT: Final = Format(name="csl-json", title="CSL-JSON", looks_like=looks_like, read=read, version=1,
-                       counter=JsonPaperCounter)
+FORMAT: Final = Format(
+    name="csl-json", title="CSL-JSON", looks_like=looks_like, read=read, version=1, counter=JsonPaperCounter
+)

@@ -52,7 +52,8 @@ _XML_START: Final = re.compile(
 _INLINE_START: Final = re.compile(r"\s*<(?:p|b|i|em|strong|sub|sup|span|br|h[1-6]|jats:\w+)\b", re.IGNORECASE)
 _LATEX_START: Final = re.compile(r"^\s*\\(?:documentclass|begin\{document\})", re.MULTILINE)
 _XML_KINDS: Final = (
-    ("<mods", "MODS XML"), ("<OAI-PMH", "an OAI-PMH answer"), ("<TEI", "TEI XML"), ("<b:Sources", "Word bibliography XML"))
+    ("<mods", "MODS XML"), ("<OAI-PMH", "an OAI-PMH answer"), ("<TEI", "TEI XML"),
+    ("<b:Sources", "Word bibliography XML"))
 _ENVELOPE: Final = re.compile(
     r'\{\s*"(?:meta|results|items|data|papers|works|status|recommendedPapers|total|offset|hits|response|records|documents|'
     r'count)"\s*:')

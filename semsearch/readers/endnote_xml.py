@@ -17,7 +17,8 @@ from semsearch.readers.text import sniff_text
 from semsearch.readers.xml_records import Element, XmlLayout, child, children, markup_of, read_xml, text_at
 
 _START: Final = re.compile(
-    r"<xml>\s*<records\b|<record\b[^>]*>\s*<(?:database|source-app|rec-number|ref-type|contributors|titles)\b")
+    r"<xml>\s*<records\b|<record\b[^>]*>\s*<(?:database|source-app|rec-number|ref-type|contributors|titles)\b"
+)
 _DIGITS: Final = re.compile(r"^[1-9]\d{0,8}$", re.ASCII)
 _STYLE: Final = frozenset({"style"})
 
@@ -50,8 +51,10 @@ def _paper_of(record: Element, gap: str) -> Paper:
         abstract=markup_of(child(record, "abstract"), unwrap=_STYLE),
         authors=map(given_first, names),
         date=_date(child(record, "dates")),
-        venue=text_at(titles, "secondary-title") or text_at(record, "periodical", "full-title")
-        or text_at(titles, "alt-title") or text_at(titles, "tertiary-title"),
+        venue=text_at(titles, "secondary-title")
+        or text_at(record, "periodical", "full-title")
+        or text_at(titles, "alt-title")
+        or text_at(titles, "tertiary-title"),
         categories=_texts(child(record, "keywords"), "keyword"),
         url=_url(child(record, "urls")),
         language=text_at(record, "language"),
@@ -90,7 +93,11 @@ def _identifiers(record: Element) -> dict[str, str]:
     accession = text_at(record, "accession-num")
     database = text_at(record, "remote-database-name").casefold()
     found["pmid"] = normalise_pmid(accession)
-    if not found["pmid"] and _DIGITS.match(accession) and any(word in database for word in ("pubmed", "medline", "nlm")):
+    if (
+        not found["pmid"]
+        and _DIGITS.match(accession)
+        and any(word in database for word in ("pubmed", "medline", "nlm"))
+    ):
         found["pmid"] = accession
     for url in _texts(child(record, "urls", "related-urls"), "url"):
         found["arxiv"] = found["arxiv"] or normalise_arxiv(url)
@@ -100,4 +107,6 @@ def _identifiers(record: Element) -> dict[str, str]:
     return found
 
 
-FORMAT: Final = Format(name="endnote-xml", title="EndNote XML", looks_like=looks_like, read=read, version=1, counter=counter)
+FORMAT: Final = Format(
+    name="endnote-xml", title="EndNote XML", looks_like=looks_like, read=read, version=1, counter=counter
+)

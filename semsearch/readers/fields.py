@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from typing import Final
 
+from semsearch.cleaning import Markup, clean_abstract, clean_title
 from semsearch.identifiers import (
     normalise_acl,
     normalise_arxiv,
@@ -15,7 +16,6 @@ from semsearch.identifiers import (
     normalise_openalex,
     normalise_pmid,
 )
-from semsearch.cleaning import Markup, clean_abstract, clean_title
 from semsearch.paper import Paper, collapse_white_space, content_id
 from semsearch.readers.dates import date_of, year_of
 from semsearch.readers.names import author_names

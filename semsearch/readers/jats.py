@@ -16,13 +16,28 @@ from semsearch.readers.text import sniff_text
 from semsearch.readers.xml_records import Element, XmlLayout, child, children, local_name, markup_of, read_xml, text_at
 
 _START: Final = re.compile(r"<(?:[\w.-]+:)?(?:pmc-articleset|article)[\s>]")
-_EVIDENT: Final = re.compile(r"<(?:[\w.-]+:)?(?:article-meta|journal-meta|pmc-articleset|front)\b|\barticle-type\s*=|JATS|//NLM//DTD")
+_EVIDENT: Final = re.compile(
+    r"<(?:[\w.-]+:)?(?:article-meta|journal-meta|pmc-articleset|front)\b|\barticle-type\s*=|\bdtd-version\s*=|//NLM//DTD"
+)
 _FRONT_END: Final = re.compile(r"</((?:[\w.-]+:)?)front\s*>", re.ASCII)
 _ARTICLE: Final = re.compile(r"<((?:[\w.-]+:)?article)[\s>]", re.ASCII)
 _NOT_READ: Final = frozenset({"object-id"})
 _NOT_READ_IN_TITLE: Final = frozenset({"fn", "xref"})
-_NO_SUMMARIES: Final = frozenset({"graphical", "teaser", "toc", "web-summary", "editor-summary", "key-points", "precis",
-                                  "executive-summary", "plain-language-summary", "highlights", "video"})
+_NO_SUMMARIES: Final = frozenset(
+    {
+        "graphical",
+        "teaser",
+        "toc",
+        "web-summary",
+        "editor-summary",
+        "key-points",
+        "precis",
+        "executive-summary",
+        "plain-language-summary",
+        "highlights",
+        "video",
+    }
+)
 
 
 def looks_like(name: str, head: bytes) -> int:
@@ -46,7 +61,7 @@ def counter() -> RecordCounter:
 def _front_only(text: str) -> str:
     """Return an article without its body, references and all that comes after the front."""
     end, start = _FRONT_END.search(text), _ARTICLE.match(text)
-    return f"{text[:end.end()]}</{start.group(1)}>" if end and start else text
+    return f"{text[: end.end()]}</{start.group(1)}>" if end and start else text
 
 
 def _paper_of(article: Element, gap: str) -> Paper:
@@ -62,7 +77,8 @@ def _paper_of(article: Element, gap: str) -> Paper:
         abstract=_abstract(meta),
         authors=_authors(meta),
         date=_date(meta),
-        venue=text_at(journal, "journal-title-group", "journal-title") or text_at(journal, "journal-title")
+        venue=text_at(journal, "journal-title-group", "journal-title")
+        or text_at(journal, "journal-title")
         or text_at(journal, "journal-id"),
         categories=[text_at(word) for words in children(meta, "kwd-group") for word in _words(words)],
         language=language,
@@ -75,9 +91,14 @@ def _identifiers(meta: Element | None) -> tuple[dict[str, str], str]:
     written = {place.get("pub-id-type", ""): text_at(place) for place in reversed(children(meta, "article-id"))}
     pmid = written.get("pmid", "")
     pmc = written.get("pmcid", "") or written.get("pmc", "")
-    return ({"doi": normalise_doi(written.get("doi", "")), "arxiv": normalise_arxiv(written.get("arxiv", "")),
-             "pmid": pmid if pmid.isascii() and pmid.isdigit() else ""},
-            f"PMC{pmc}" if pmc.isdigit() else pmc)
+    return (
+        {
+            "doi": normalise_doi(written.get("doi", "")),
+            "arxiv": normalise_arxiv(written.get("arxiv", "")),
+            "pmid": pmid if pmid.isascii() and pmid.isdigit() else "",
+        },
+        f"PMC{pmc}" if pmc.isdigit() else pmc,
+    )
 
 
 def _abstract(meta: Element | None) -> str:
@@ -110,8 +131,15 @@ def _name(person: Element) -> str:
 def _collab(person: Element) -> str:
     """Return the name of a group without the members that may be listed inside of it."""
     group = child(person, "collab")
-    return "" if group is None else " ".join(markup_of(group, frozenset({"contrib-group", "xref", "fn"}),
-                                                       frozenset({"institution", "named-content"})).split())
+    return (
+        ""
+        if group is None
+        else " ".join(
+            markup_of(
+                group, frozenset({"contrib-group", "xref", "fn"}), frozenset({"institution", "named-content"})
+            ).split()
+        )
+    )
 
 
 def _date(meta: Element | None) -> str:

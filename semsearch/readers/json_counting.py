@@ -11,11 +11,12 @@ from semsearch.readers.fields import field_name
 from semsearch.readers.json_elements import LISTS, OF_ONE_PAPER, TEXT_NAMES
 
 _STRING: Final = rb'"(?:[^"\\]|\\.)*+"'
-_PLAIN: Final = rb'(?:[^"\[\]{}]++|' + _STRING + rb')'
+_PLAIN: Final = rb'(?:[^"\[\]{}]++|' + _STRING + rb")"
 _TOKEN: Final = re.compile(
-    rb'(' + _STRING + rb')\s*+:\s*+([\[{])|("[\w .-]{2,40}+")\s*+:|' + _STRING + rb'|([{}\[\]"])', re.DOTALL)
-_INNER_TOKEN: Final = re.compile(_PLAIN + rb'++|[\[{]' + _PLAIN + rb'*+[\]}]|([{}\[\]"])', re.DOTALL)
-"""What is met inside of a record: all that opens no bracket, a whole array or object without others in it, a bracket."""
+    rb"(" + _STRING + rb')\s*+:\s*+([\[{])|("[\w .-]{2,40}+")\s*+:|' + _STRING + rb'|([{}\[\]"])', re.DOTALL
+)
+_INNER_TOKEN: Final = re.compile(_PLAIN + rb"++|[\[{]" + _PLAIN + rb'*+[\]}]|([{}\[\]"])', re.DOTALL)
+"""What is met inside of a record: what opens no bracket, a whole array or object without others in it, a bracket."""
 _REST_OF_STRING: Final = re.compile(rb'(?:[^"\\]|\\.)*+"', re.DOTALL)
 _HELD_BYTES: Final = 64
 """No name that tells anything is longer, nor is the space before its colon."""
@@ -74,7 +75,7 @@ class JsonPaperCounter:
             position = token.end()
             near_end = not self._ended and len(text) - position <= _HELD_BYTES
             if near_end and (mark == b'"' or not (mark or container)):
-                self._tail = text[token.start():]  # a name may be cut, or its colon may follow in the next block
+                self._tail = text[token.start() :]  # a name may be cut, or its colon may follow in the next block
                 return len(text)
             if mark == b'"':
                 self._in_string = True

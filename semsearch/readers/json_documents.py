@@ -32,9 +32,16 @@ def json_head(head: bytes) -> str:
 
 def _is_envelope(value: object) -> bool:
     """Tell whether an object has a list of objects and no title."""
-    return isinstance(value, dict) and not any(key in value for key in ("title", "display_name", "content")) and any(
-        isinstance(part, list) and part and isinstance(part[0], dict)
-        for outer in (value, value.get("message")) if isinstance(outer, dict) for part in outer.values())
+    return (
+        isinstance(value, dict)
+        and not any(key in value for key in ("title", "display_name", "content"))
+        and any(
+            isinstance(part, list) and part and isinstance(part[0], dict)
+            for outer in (value, value.get("message"))
+            if isinstance(outer, dict)
+            for part in outer.values()
+        )
+    )
 
 
 def read_json(stream: BinaryIO, paper_of: Callable[[dict[str, object]], Paper]) -> Iterator[ReadItem]:

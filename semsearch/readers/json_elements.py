@@ -20,9 +20,27 @@ from semsearch.readers.window import RECORD_LIMIT, TOO_LONG, TextWindow
 NOT_JSON: Final = "not valid JSON"
 TOO_DEEP: Final = "JSON nested too deep"
 
-LISTS: Final = frozenset({
-    "results", "items", "data", "papers", "works", "recommendedpapers", "notes", "hits", "records", "documents", "docs",
-    "entries", "publications", "articles", "submissions", "references", "bibliography"})
+LISTS: Final = frozenset(
+    {
+        "results",
+        "items",
+        "data",
+        "papers",
+        "works",
+        "recommendedpapers",
+        "notes",
+        "hits",
+        "records",
+        "documents",
+        "docs",
+        "entries",
+        "publications",
+        "articles",
+        "submissions",
+        "references",
+        "bibliography",
+    }
+)
 """Names of the list of records in an answer or an export."""
 ENVELOPES: Final = frozenset({"message", "response", "data", "result", "hits", "searchresults", "payload"})
 """Names of objects that only wrap that list."""
@@ -126,7 +144,9 @@ class JsonElements:
         members = _Members()
         yield from self._members(members, is_outer=True)
         if not members.found:
-            yield JsonElement(line, text, problem=NOT_JSON) if members.cut else JsonElement(line, text, members.record())
+            yield (
+                JsonElement(line, text, problem=NOT_JSON) if members.cut else JsonElement(line, text, members.record())
+            )
 
     def _members(self, members: _Members, is_outer: bool) -> Iterator[JsonElement]:
         self._window.drop(1)
@@ -169,8 +189,9 @@ class JsonElements:
         first = self._first_of_array()
         if not isinstance(first, dict):
             return name in LISTS and first is None and not is_record(members.values)
-        return (name in LISTS and not is_record(members.values)) or (is_record(first) and (
-            name in LISTS or not is_record(members.values)))
+        return (name in LISTS and not is_record(members.values)) or (
+            is_record(first) and (name in LISTS or not is_record(members.values))
+        )
 
     def _first_of_array(self) -> object:
         """Return the first element of the array that comes next, None where there is none or it is broken."""
@@ -181,7 +202,7 @@ class JsonElements:
             offset = found.end() - window.start if found else offset
             if offset < len(window) or not window.extend():
                 break
-        value, size, problem = self._decode(offset) if offset < len(window) else (None, 0, NOT_JSON)
+        value, _, problem = self._decode(offset) if offset < len(window) else (None, 0, NOT_JSON)
         return None if problem else value
 
     def _key(self) -> str | None:
@@ -207,7 +228,7 @@ class JsonElements:
         if window.text[window.start] == "{":
             self._recovery.learn()
         line, text = window.line, self._recovery.beginning()
-        piece = window.text[window.start:window.start + size]
+        piece = window.text[window.start : window.start + size]
         decoded = window.decoded(piece)
         window.drop(size)
         if decoded is None:
@@ -254,4 +275,5 @@ def is_record(value: object) -> bool:
         return False
     content = value.get("content")
     return any(field_name(key) in TEXT_NAMES for key in value) or (
-        isinstance(content, dict) and any(field_name(key) in TEXT_NAMES for key in content))
+        isinstance(content, dict) and any(field_name(key) in TEXT_NAMES for key in content)
+    )

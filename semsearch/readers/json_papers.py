@@ -59,5 +59,11 @@ def paper_of_record(record: dict[str, object], space: str) -> Paper:
     return paper_of_fields(record, space)
 
 
-FORMAT: Final = Format(name="json", title="JSON document with papers", looks_like=looks_like, read=read, version=1,
-                       counter=JsonPaperCounter)
+FORMAT: Final = Format(
+    name="json",
+    title="JSON document with papers",
+    looks_like=looks_like,
+    read=read,
+    version=1,
+    counter=JsonPaperCounter,
+)

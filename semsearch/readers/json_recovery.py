@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from semsearch.readers.window import TextWindow, beginning
+from semsearch.readers.window import TextWindow
 
 _SCALAR: Final = r'(?:"(?:[^"\\]|\\.){0,500}+"|[^\s,"\[\]{}]{1,40}+)'
 _FIRST_KEYS: Final = re.compile(
-    rf'\{{\s*"((?:[^"\\]|\\.){{1,100}}+)"\s*:\s*(?:{_SCALAR}\s*,\s*"((?:[^"\\]|\\.){{1,100}}+)"\s*:)?', re.DOTALL)
+    rf'\{{\s*"((?:[^"\\]|\\.){{1,100}}+)"\s*:\s*(?:{_SCALAR}\s*,\s*"((?:[^"\\]|\\.){{1,100}}+)"\s*:)?', re.DOTALL
+)
 _INDENT: Final = re.compile(r"\n([ \t]{0,64})\Z")
 _PIECES: Final = re.compile(r'"(?:[^"\\]|\\.)*+"|["\[\]{}]', re.DOTALL)
 """Strings, brackets, and a quotation mark that no other closes."""
@@ -33,7 +34,7 @@ class Recovery:
 
     def beginning(self) -> str:
         """Return the beginning of what comes next."""
-        return self._window.text[self._window.start:self._window.start + _SHOWN]
+        return self._window.text[self._window.start : self._window.start + _SHOWN]
 
     def learn(self) -> None:
         """Remember how the object that comes next begins, unless one is known."""

@@ -13,10 +13,12 @@ from semsearch.readers.base import Format, ReadItem
 from semsearch.readers.dates import date_of, year_of
 from semsearch.readers.json_counting import JsonPaperCounter
 from semsearch.readers.json_documents import json_head, part_of, read_json, text_in, texts_in
+from semsearch.readers.names import author_names
 from semsearch.readers.parts import Parts
 
 _EVIDENT: Final = re.compile(
-    r'"abstract_inverted_index"\s*:|"authorships"\s*:|"id"\s*:\s*"https?://openalex\.org/W\d|"openalex"\s*:\s*"https?:')
+    r'"abstract_inverted_index"\s*:|"authorships"\s*:|"id"\s*:\s*"https?://openalex\.org/W\d|"openalex"\s*:\s*"https?:'
+)
 
 
 def looks_like(name: str, head: bytes) -> int:
@@ -38,17 +40,23 @@ def paper_of(work: dict[str, object]) -> Paper:
     return Parts(
         title=text_in(work.get("title")) or text_in(work.get("display_name")),
         abstract=text_of_index(work.get("abstract_inverted_index")) or text_in(work.get("abstract")),
-        authors=_authors(work.get("authorships")),
+        authors=_authors(work.get("authorships")) or author_names(work.get("authors")),
         date=_date(work),
-        venue=text_in(part_of(location, "source", "display_name")) or text_in(part_of(location, "display_name"))
+        venue=text_in(part_of(location, "source", "display_name"))
+        or text_in(part_of(location, "display_name"))
         or text_in(part_of(location, "raw_source_name")),
-        categories=texts_in(work.get("keywords"), "display_name") or texts_in(work.get("topics"), "display_name")
+        categories=texts_in(work.get("keywords"), "display_name")
+        or texts_in(work.get("topics"), "display_name")
         or texts_in(work.get("concepts"), "display_name"),
         url=landing or text_in(work.get("doi")) or text_in(work.get("id")),
         language=text_in(work.get("language")),
         own_id=openalex,
-        identifiers={"doi": doi, "arxiv": _arxiv(work), "pmid": normalise_pmid(text_in(part_of(work, "ids", "pmid"))),
-                     "openalex": openalex},
+        identifiers={
+            "doi": doi,
+            "arxiv": _arxiv(work),
+            "pmid": normalise_pmid(text_in(part_of(work, "ids", "pmid"))),
+            "openalex": openalex,
+        },
     ).paper()
 
 
@@ -63,16 +71,23 @@ def text_of_index(index: object) -> str:
         index = index["InvertedIndex"]
     if not isinstance(index, dict):
         return ""
-    placed = [(place, word) for word, places in index.items() if isinstance(places, list)
-              for place in places if isinstance(place, int)]
+    placed = [
+        (place, word)
+        for word, places in index.items()
+        if isinstance(places, list)
+        for place in places
+        if isinstance(place, int)
+    ]
     return " ".join(word for _, word in sorted(placed))
 
 
 def _authors(authorships: object) -> list[str]:
     if not isinstance(authorships, list):
         return []
-    names = [text_in(part_of(part, "author", "display_name")) or text_in(part_of(part, "raw_author_name"))
-             for part in authorships]
+    names = [
+        text_in(part_of(part, "author", "display_name")) or text_in(part_of(part, "raw_author_name"))
+        for part in authorships
+    ]
     return [name for name in names if name]
 
 
@@ -87,9 +102,17 @@ def _date(work: dict[str, object]) -> str:
 
 def _arxiv(work: dict[str, object]) -> str:
     places = [work.get("primary_location"), *(value if isinstance(value := work.get("locations"), list) else [])]
-    return next((arxiv for place in places for name in ("landing_page_url", "pdf_url")
-                 if (arxiv := normalise_arxiv(text_in(part_of(place, name))))), "")
+    return next(
+        (
+            arxiv
+            for place in places
+            for name in ("landing_page_url", "pdf_url")
+            if (arxiv := normalise_arxiv(text_in(part_of(place, name))))
+        ),
+        "",
+    )
 
 
-FORMAT: Final = Format(name="openalex", title="OpenAlex JSON", looks_like=looks_like, read=read, version=1,
-                       counter=JsonPaperCounter)
+FORMAT: Final = Format(
+    name="openalex", title="OpenAlex JSON", looks_like=looks_like, read=read, version=1, counter=JsonPaperCounter
+)

@@ -94,5 +94,6 @@ def _day(milliseconds: object) -> str:
     return day.isoformat() if year_of(day.year) else ""
 
 
-FORMAT: Final = Format(name="openreview", title="OpenReview JSON", looks_like=looks_like, read=read, version=1,
-                       counter=JsonPaperCounter)
+FORMAT: Final = Format(
+    name="openreview", title="OpenReview JSON", looks_like=looks_like, read=read, version=1, counter=JsonPaperCounter
+)

@@ -50,7 +50,8 @@ class Parts:
         raw_abstract = "" if collapse_white_space(self.abstract) == abstract else self.abstract
         own = ((f"id:{self.space}", self.own_id),) if self.own_id and self.space else ()
         return Paper(
-            id=self.own_id or next((named[kind] for kind in _ID_KINDS if kind in named), "")
+            id=self.own_id
+            or next((named[kind] for kind in _ID_KINDS if kind in named), "")
             or content_id(title, abstract, authors, year),
             title=title,
             abstract=abstract,

@@ -71,7 +71,8 @@ def abstract_parts(lines: Sequence[str]) -> Parts:
     if authors:
         rest.pop(0)
     doi = _DOI_LINE.search(text) or _DOI.search(head)
-    return _parts(_one_line(title), _one_line(" ".join(_abstract(rest))), authors, date, venue, doi, _last_pmid(text), language)
+    abstract = _one_line(" ".join(_abstract(rest)))
+    return _parts(_one_line(title), abstract, authors, date, venue, doi, _last_pmid(text), language)
 
 
 def summary_parts(lines: Sequence[str]) -> Parts:

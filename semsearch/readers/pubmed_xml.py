@@ -1,4 +1,4 @@
-"""PubMed XML: PubmedArticle, PubmedBookArticle and bare MedlineCitation elements, in sets, alone or one after another."""
+"""PubMed XML: articles, books and bare citations, in sets, alone or one after another."""
 
 from __future__ import annotations
 
@@ -15,8 +15,12 @@ from semsearch.readers.parts import Parts
 from semsearch.readers.text import sniff_text
 from semsearch.readers.xml_records import Element, XmlLayout, child, children, local_name, markup_of, read_xml, text_at
 
-_START: Final = re.compile(r"(?:<|&lt;)(?:[\w.-]+:)?(?:Pubmed(?:Book)?Article(?:Set)?|MedlineCitation(?:Set)?)(?:[\s>]|&gt;)")
-_RECORD: Final = re.compile(rb"(?:<|&lt;)(?:[\w.-]+:)?(?:(PubmedArticle|PubmedBookArticle)|MedlineCitation)(?=[\s/>]|&gt;)")
+_START: Final = re.compile(
+    r"(?:<|&lt;)(?:[\w.-]+:)?(?:Pubmed(?:Book)?Article(?:Set)?|MedlineCitation(?:Set)?)(?:[\s>]|&gt;)"
+)
+_RECORD: Final = re.compile(
+    rb"(?:<|&lt;)(?:[\w.-]+:)?(?:(PubmedArticle|PubmedBookArticle)|MedlineCitation)(?=[\s/>]|&gt;)"
+)
 _OVERLAP_BYTES: Final = 128
 _PAGE_BYTES: Final = 64 * 1024
 _CUT_ENTITY: Final = re.compile(rb"&[a-z]{0,4}\Z")
@@ -92,7 +96,7 @@ class ArticleCounter:
                 self._outer += 1
             else:
                 self._citations += 1
-        self._tail = text[max(end, len(text) - _OVERLAP_BYTES):]
+        self._tail = text[max(end, len(text) - _OVERLAP_BYTES) :]
 
     def total(self) -> int:
         """Return the number of records."""
@@ -191,7 +195,9 @@ def _keywords(element: Element | None) -> list[str]:
 
 
 def _headings(citation: Element | None) -> list[str]:
-    return [text_at(heading, "DescriptorName") for heading in children(child(citation, "MeshHeadingList"), "MeshHeading")]
+    return [
+        text_at(heading, "DescriptorName") for heading in children(child(citation, "MeshHeadingList"), "MeshHeading")
+    ]
 
 
 def _identifiers(record: Element, pmid: str, doi: str) -> dict[str, str]:
@@ -205,5 +211,6 @@ def _identifiers(record: Element, pmid: str, doi: str) -> dict[str, str]:
     return found
 
 
-FORMAT: Final = Format(name="pubmed-xml", title="PubMed XML", looks_like=looks_like, read=read, version=1,
-                       counter=ArticleCounter)
+FORMAT: Final = Format(
+    name="pubmed-xml", title="PubMed XML", looks_like=looks_like, read=read, version=1, counter=ArticleCounter
+)

@@ -15,7 +15,10 @@ from semsearch.readers.json_counting import JsonPaperCounter
 from semsearch.readers.json_documents import json_head, part_of, read_json, text_in, texts_in
 from semsearch.readers.parts import Parts
 
-_EVIDENT: Final = re.compile(r'"(?:paperId|corpus[iI]d|recommendedPapers|citedPaper|citingPaper)"\s*:')
+_EVIDENT: Final = re.compile(
+    r'"paperId"\s*:\s*"[0-9a-f]{40}"'
+    r'|"(?:corpus[iI]d|recommendedPapers|citedPaper|citingPaper)"\s*:'
+)
 _WRAPPED: Final = ("citedPaper", "citingPaper", "paper")
 _HASH: Final = re.compile(r"^[0-9a-f]{40}$")
 _DIGITS: Final = re.compile(r"^[1-9]\d{0,8}$", re.ASCII)
@@ -47,9 +50,11 @@ def paper_of(record: dict[str, object]) -> Paper:
         markup="plain",
         authors=texts_in(record.get("authors"), "name"),
         date=date if date and (year is None or date.startswith(f"{year:04d}")) else f"{year:04d}" if year else "",
-        venue=text_in(record.get("venue")) or text_in(part_of(record, "journal", "name"))
+        venue=text_in(record.get("venue"))
+        or text_in(part_of(record, "journal", "name"))
         or text_in(part_of(record, "publicationVenue", "name")),
-        categories=texts_in(record.get("fieldsOfStudy")) or texts_in(record.get("s2FieldsOfStudy"), "category")
+        categories=texts_in(record.get("fieldsOfStudy"))
+        or texts_in(record.get("s2FieldsOfStudy"), "category")
         or texts_in(record.get("s2fieldsofstudy"), "category"),
         url=text_in(record.get("url")),
         own_id=key or corpus_id,
@@ -63,9 +68,19 @@ def _identifiers(record: dict[str, object]) -> dict[str, str]:
     value = record.get("externalIds") or record.get("externalids")
     named = {field_name(str(name)): text_in(part) for name, part in value.items()} if isinstance(value, dict) else {}
     pmid = named.get("pubmed", "")
-    return {"doi": normalise_doi(named.get("doi", "")), "arxiv": normalise_arxiv(named.get("arxiv", "")),
-            "pmid": pmid if _DIGITS.match(pmid) else "", "acl": normalise_acl(named.get("acl", ""))}
+    return {
+        "doi": normalise_doi(named.get("doi", "")),
+        "arxiv": normalise_arxiv(named.get("arxiv", "")),
+        "pmid": pmid if _DIGITS.match(pmid) else "",
+        "acl": normalise_acl(named.get("acl", "")),
+    }
 
 
-FORMAT: Final = Format(name="semantic-scholar", title="Semantic Scholar JSON", looks_like=looks_like, read=read, version=1,
-                       counter=JsonPaperCounter)
+FORMAT: Final = Format(
+    name="semantic-scholar",
+    title="Semantic Scholar JSON",
+    looks_like=looks_like,
+    read=read,
+    version=1,
+    counter=JsonPaperCounter,
+)

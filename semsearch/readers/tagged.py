@@ -21,6 +21,7 @@ _HTML: Final = re.compile(
     r"</(?:[a-z]{1,10}:)?[a-z]{1,10}>|<(?:br|p|i|b|em|sub|sup)\s?/?>|&(?:#\d{1,7}|#x[0-9a-f]{1,6}|[a-z]{2,8});",
     re.IGNORECASE)
 _HEAD_BYTES: Final = 256
+_SHOWN_BLANKS: Final = 16
 _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 """It stands at the beginning of a line where files were put together."""
 _SPACED_DATE: Final = re.compile(r"^\s*(\d{4})\s+(\d{1,2})(?:\s+(\d{1,2}))?\s*$", re.ASCII)
@@ -157,7 +158,7 @@ class LineHeads:
         for line in lines:
             self._show(line)
         ended = rest.endswith(b"\r")
-        self._rest = rest[:_HEAD_BYTES] + (b"\r" if ended and len(rest) > _HEAD_BYTES else b"")
+        self._rest = _beginning(rest) + (b"\r" if ended and len(rest) > _HEAD_BYTES else b"")
 
     def finish(self) -> None:
         """Show the last line."""
@@ -166,10 +167,18 @@ class LineHeads:
             self._rest = b""
 
     def _show(self, line: bytes) -> None:
-        line = line[:_HEAD_BYTES].strip(b"\r\n")
+        line = _beginning(line).strip(b"\r\n")
         while line.startswith(_BYTE_ORDER_MARK):
             line = line.removeprefix(_BYTE_ORDER_MARK)
         self._see(line)
+
+
+def _beginning(line: bytes) -> bytes:
+    """Return the beginning of a line, of many blanks only some: what looks blank must be blank."""
+    beginning = line[:_HEAD_BYTES]
+    if len(line) == len(beginning) or beginning.strip():
+        return beginning
+    return b" " * _SHOWN_BLANKS + line.lstrip()[:_HEAD_BYTES - _SHOWN_BLANKS]
 
 
 def head_lines(text: str) -> Iterator[str]:

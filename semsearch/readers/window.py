@@ -63,7 +63,7 @@ class TextWindow:
         if self.ended:
             return False
         wanted = max(_BLOCK_BYTES, len(self))
-        pieces = [self.text[self.start:]]
+        pieces = [self.text[self.start :]]
         while wanted > 0 and not self.ended:
             block = self._stream.read(min(wanted, 1 << 22))
             wanted -= len(block)
@@ -95,7 +95,7 @@ class TextWindow:
 
 def beginning(text: str) -> str:
     """Return the beginning of a record as it is reported, in one line and without stray bytes."""
-    return _STRAY.sub("\ufffd", " ".join(text[:2 * VALUE_CHARACTERS].split()))[:VALUE_CHARACTERS]
+    return _STRAY.sub("\ufffd", " ".join(text[: 2 * VALUE_CHARACTERS].split()))[:VALUE_CHARACTERS]
 
 
 def _encoding_of(head: bytes) -> tuple[str, int]:
@@ -112,7 +112,7 @@ def _encoding_of(head: bytes) -> tuple[str, int]:
         if not name.startswith("utf"):
             return {"iso8859-1": "cp1252", "gb2312": "gb18030", "gbk": "gb18030"}.get(name, name), mark_bytes
     # The second byte of a Chinese character may be a quotation mark or a brace, so GBK must be known from the start.
-    sample = head[:max(head.rfind(b"\n"), head.rfind(b'"')) + 1]
+    sample = head[: max(head.rfind(b"\n"), head.rfind(b'"')) + 1]
     legacy = decode_legacy(sample) if sample else None
     return ("gb18030" if legacy and legacy[1] == "gb18030" else "utf-8"), mark_bytes
 

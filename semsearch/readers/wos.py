@@ -1,6 +1,7 @@
 """Web of Science's tagged text (`savedrecs.txt`, `.isi`, `.ciw`): two capitals, a space, continued behind three blanks.
 
-No library is used: wosfile, the one that streams, raises where the `EF` at the end is missing and gives no line numbers.
+No library is used: wosfile, the one that streams, raises where the `EF` at the end is missing, and gives no line
+numbers.
 """
 
 from __future__ import annotations

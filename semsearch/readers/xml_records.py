@@ -37,7 +37,8 @@ _SECTION: Final = re.compile(r"<!--|<!\[CDATA\[|<\?|<!")
 _CLOSERS: Final = {"<!--": "-->", "<![CDATA[": "]]>", "<?": "?>"}
 _PREFIX: Final = re.compile(r"[<\s/]([A-Za-z_][\w.-]{0,60}):[A-Za-z_]", re.ASCII)
 _STRAY_ANGLE: Final = re.compile(
-    r"<(?!/?[A-Za-z_][\w.:-]*(?:\s+[\w.:-]+\s*=\s*(?:\"[^\"<]*\"|'[^'<]*'))*\s*/?>)", re.ASCII)
+    r"<(?!/?[A-Za-z_][\w.:-]*(?:\s+[\w.:-]+\s*=\s*(?:\"[^\"<]*\"|'[^'<]*'))*\s*/?>)", re.ASCII
+)
 _INLINE_TAG: Final = re.compile(r"</?(?:i|b|u|em|strong|sup|sub|italic|bold|sc|span|font|br|p)\b[^<>]*>", re.IGNORECASE)
 
 
@@ -105,21 +106,23 @@ def _start_tag(names: Sequence[str]) -> str:
 def xml_records(window: TextWindow, layout: XmlLayout) -> Iterator[XmlRecord]:
     """Yield the records of a document as text; one that is not closed ends where the next begins."""
     start = re.compile(_start_tag(layout.names + layout.inner), re.ASCII)
-    ends = {name: re.compile(rf"</(?:[\w.-]+:)?{name}\s*>|{_start_tag(others)}", re.ASCII)
-            for group, others in ((layout.names, layout.names), (layout.inner, layout.names + layout.inner))
-            for name in group}
+    ends = {
+        name: re.compile(rf"</(?:[\w.-]+:)?{name}\s*>|{_start_tag(others)}", re.ASCII)
+        for group, others in ((layout.names, layout.names), (layout.inner, layout.names + layout.inner))
+        for name in group
+    }
     gap = ""
     while True:
         found = _search(window, start, 0)
         if found is None:
             if len(window) > _GAP_CHARACTERS:
                 passed = len(window) - _TAG_CHARACTERS
-                gap = (gap + window.text[window.start:window.start + passed])[-_GAP_CHARACTERS:]
+                gap = (gap + window.text[window.start : window.start + passed])[-_GAP_CHARACTERS:]
                 window.drop(passed)
             if window.extend():
                 continue
             return
-        gap = (gap + window.text[window.start:found.start()])[-_GAP_CHARACTERS:]
+        gap = (gap + window.text[window.start : found.start()])[-_GAP_CHARACTERS:]
         window.drop(found.start() - window.start)
         yield _next_record(window, ends[found.group(1)], len(found.group()), gap)
         gap = ""
@@ -140,16 +143,16 @@ def _next_record(window: TextWindow, end: re.Pattern[str], offset: int, gap: str
         if found:
             closed = found.group().startswith("</")
             size = (found.end() if closed else found.start()) - window.start
-            text = window.text[window.start:window.start + size]
+            text = window.text[window.start : window.start + size]
             window.drop(size)
             return XmlRecord(line, text, gap, "" if closed else NOT_CLOSED)
         if len(window) > RECORD_LIMIT:
-            text = window.text[window.start:window.start + _GAP_CHARACTERS]
+            text = window.text[window.start : window.start + _GAP_CHARACTERS]
             window.drop(len(window) - _TAG_CHARACTERS)
             return XmlRecord(line, text, gap, TOO_LONG)
         offset = max(offset, len(window) - _TAG_CHARACTERS)
         if not window.extend():
-            text = window.text[window.start:]
+            text = window.text[window.start :]
             window.drop(len(window))
             return XmlRecord(line, text, gap, NOT_CLOSED)
 
@@ -211,9 +214,9 @@ def _without_sections(text: str) -> str:
         closed = text.find(closer, found.end())
         if closed < 0:
             break
-        pieces.append(text[position:found.start()])
+        pieces.append(text[position : found.start()])
         if closer == "]]>":
-            pieces.append(html.escape(text[found.end():closed], quote=False))
+            pieces.append(html.escape(text[found.end() : closed], quote=False))
         position = closed + len(closer)
     return "".join([*pieces, text[position:]])
 
@@ -247,8 +250,9 @@ def text_at(element: Element | None, *path: str) -> str:
     return "" if found is None else collapse_white_space("".join(found.itertext()))
 
 
-def markup_of(element: Element | None, leave_out: frozenset[str] = frozenset(),
-              unwrap: frozenset[str] = frozenset()) -> str:
+def markup_of(
+    element: Element | None, leave_out: frozenset[str] = frozenset(), unwrap: frozenset[str] = frozenset()
+) -> str:
     """Return what stands inside an element as HTML-like markup, escaped where it must be, without attributes.
 
     The `alttext` of a formula is kept.

@@ -40,7 +40,7 @@ def count(module: ModuleType, data: bytes, block: int = 65536) -> int:
     """Return what the counter of a format says."""
     counter = module.FORMAT.counter()
     for start in range(0, len(data), block):
-        counter.feed(data[start:start + block])
+        counter.feed(data[start : start + block])
     total: int = counter.total()
     return total
 
@@ -126,42 +126,67 @@ def acl_record(n: int) -> str:
 
 def jats_record(n: int) -> str:
     """Return an article in JATS."""
-    return f"""<article article-type="research-article"><front><article-meta><article-id pub-id-type="doi">10.1000/{n}</article-id>
-<title-group><article-title>Graph number {n}</article-title></title-group><abstract><p>We drew {n} graphs.</p></abstract>
+    return f"""<article article-type="research-article"><front><article-meta>
+    <article-id pub-id-type="doi">10.1000/{n}</article-id>
+<title-group><article-title>Graph number {n}</article-title></title-group><abstract><p>We drew {n} graphs.</p>
+    </abstract>
 </article-meta></front><body><p>All of it.</p></body></article>"""
 
 
 def openalex_record(n: int) -> dict[str, Any]:
     """Return a work of OpenAlex."""
-    return {"id": f"https://openalex.org/W{10000 + n}", "title": f"Graph number {n}",
-            "authorships": [{"author": {"id": "https://openalex.org/A1", "display_name": "Ann Lee"}}],
-            "abstract_inverted_index": {"We": [0], "drew": [1], "graphs.": [3], str(n): [2]}}
+    return {
+        "id": f"https://openalex.org/W{10000 + n}",
+        "title": f"Graph number {n}",
+        "authorships": [{"author": {"id": "https://openalex.org/A1", "display_name": "Ann Lee"}}],
+        "abstract_inverted_index": {"We": [0], "drew": [1], "graphs.": [3], str(n): [2]},
+    }
 
 
 def crossref_record(n: int) -> dict[str, Any]:
     """Return a work of Crossref."""
-    return {"DOI": f"10.1000/{n}", "title": [f"Graph number {n}"], "container-title": ["Graphs"],
-            "abstract": f"<jats:title>Abstract</jats:title><jats:p>We drew {n} graphs.</jats:p>",
-            "author": [{"given": "Ann", "family": "Lee"}]}
+    return {
+        "DOI": f"10.1000/{n}",
+        "title": [f"Graph number {n}"],
+        "container-title": ["Graphs"],
+        "abstract": f"<jats:title>Abstract</jats:title><jats:p>We drew {n} graphs.</jats:p>",
+        "author": [{"given": "Ann", "family": "Lee"}],
+    }
 
 
 def csl_record(n: int) -> dict[str, Any]:
     """Return an item in CSL-JSON."""
-    return {"id": f"lee{n}", "type": "article-journal", "title": f"Graph number {n}", "abstract": f"We drew {n} graphs.",
-            "author": [{"given": "Ann", "family": "Lee"}], "issued": {"date-parts": [[2020, 7]]}}
+    return {
+        "id": f"lee{n}",
+        "type": "article-journal",
+        "title": f"Graph number {n}",
+        "abstract": f"We drew {n} graphs.",
+        "author": [{"given": "Ann", "family": "Lee"}],
+        "issued": {"date-parts": [[2020, 7]]},
+    }
 
 
 def s2_record(n: int) -> dict[str, Any]:
     """Return a paper of Semantic Scholar."""
-    return {"paperId": f"{n:040x}", "title": f"Graph number {n}", "abstract": f"We drew {n} graphs.",
-            "authors": [{"authorId": "1", "name": "Ann Lee"}]}
+    return {
+        "paperId": f"{n:040x}",
+        "title": f"Graph number {n}",
+        "abstract": f"We drew {n} graphs.",
+        "authors": [{"authorId": "1", "name": "Ann Lee"}],
+    }
 
 
 def openreview_record(n: int) -> dict[str, Any]:
     """Return a note of OpenReview."""
-    return {"id": f"note{n}", "forum": f"note{n}", "content": {
-        "title": {"value": f"Graph number {n}"}, "abstract": {"value": f"We drew {n} graphs."},
-        "authors": {"value": ["Ann Lee"]}}}
+    return {
+        "id": f"note{n}",
+        "forum": f"note{n}",
+        "content": {
+            "title": {"value": f"Graph number {n}"},
+            "abstract": {"value": f"We drew {n} graphs."},
+            "authors": {"value": ["Ann Lee"]},
+        },
+    }
 
 
 def plain_record(n: int) -> dict[str, Any]:
@@ -191,9 +216,17 @@ class Sample:
 
 
 SAMPLES = [
-    Sample(pubmed_xml, pubmed_record, PUBMED), Sample(endnote_xml, endnote_record, ENDNOTE),
-    Sample(arxiv_atom, atom_record, ATOM), Sample(acl_xml, acl_record, ACL), Sample(jats, jats_record, JATS),
-    Sample(openalex, openalex_record), Sample(crossref, crossref_record), Sample(csl_json, csl_record),
-    Sample(semantic_scholar, s2_record), Sample(openreview, openreview_record), Sample(json_papers, plain_record)]
+    Sample(pubmed_xml, pubmed_record, PUBMED),
+    Sample(endnote_xml, endnote_record, ENDNOTE),
+    Sample(arxiv_atom, atom_record, ATOM),
+    Sample(acl_xml, acl_record, ACL),
+    Sample(jats, jats_record, JATS),
+    Sample(openalex, openalex_record),
+    Sample(crossref, crossref_record),
+    Sample(csl_json, csl_record),
+    Sample(semantic_scholar, s2_record),
+    Sample(openreview, openreview_record),
+    Sample(json_papers, plain_record),
+]
 XML_SAMPLES = [sample for sample in SAMPLES if sample.around]
 JSON_SAMPLES = [sample for sample in SAMPLES if not sample.around]

@@ -11,9 +11,38 @@ from semsearch.paper import Paper
 from semsearch.readers import Format, Located, ReadItem, SourceReader, expand_sources
 from semsearch.readers.counting import CountedStream
 
-FRAGMENTS = (b'"', b"{", b"}", b"\0", b"\xff", b"\xfe\xff", b"\xe4", b"\n", b"\n\n\n", b"\r", b"\t", b" " * 300, b"<", b"&#", b"<i>",
-             b"TY  - ", b"ER  - ", b"\nER\n", b"\nTY  - JOUR\n", b"\nPMID- 1\n", b"\nPT J\n", b"\n<9>\n", b"\n\n\n7. X. 2020;1.\n\n",
-             b"\n\n\n8: Y. 2020;1. PMID: 8.\n", b"\nTI  - T\n", b"\nAB ", b"\xef\xbb\xbf", b"1" * 300, b"A. " * 100, b"; " * 100)
+FRAGMENTS = (
+    b'"',
+    b"{",
+    b"}",
+    b"\0",
+    b"\xff",
+    b"\xfe\xff",
+    b"\xe4",
+    b"\n",
+    b"\n\n\n",
+    b"\r",
+    b"\t",
+    b" " * 300,
+    b"<",
+    b"&#",
+    b"<i>",
+    b"TY  - ",
+    b"ER  - ",
+    b"\nER\n",
+    b"\nTY  - JOUR\n",
+    b"\nPMID- 1\n",
+    b"\nPT J\n",
+    b"\n<9>\n",
+    b"\n\n\n7. X. 2020;1.\n\n",
+    b"\n\n\n8: Y. 2020;1. PMID: 8.\n",
+    b"\nTI  - T\n",
+    b"\nAB ",
+    b"\xef\xbb\xbf",
+    b"1" * 300,
+    b"A. " * 100,
+    b"; " * 100,
+)
 ENCODINGS = ("utf-16", "utf-16-le", "utf-16-be", "utf-8-sig", "latin-1", "gb18030", "cp1252", "utf-32")
 
 
@@ -56,7 +85,7 @@ def damaged(data: bytes, chance: random.Random) -> bytes:
         end = min(len(data), place + chance.randint(1, 200))
         kind = chance.randrange(6)
         if kind == 0 and place < len(data):
-            data = data[:place] + bytes([data[place] ^ (1 << chance.randrange(8))]) + data[place + 1:]
+            data = data[:place] + bytes([data[place] ^ (1 << chance.randrange(8))]) + data[place + 1 :]
         elif kind == 1:
             data = data[:place] + data[end:]
         elif kind == 2:

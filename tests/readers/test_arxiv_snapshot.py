@@ -6,17 +6,30 @@ import json
 from typing import Any
 
 import pytest
-from tests.readers.document_samples import paper, read_all
 
 from semsearch.readers import Rejected, find_format, jsonl
 from semsearch.readers.fields import NO_TEXT
+from tests.readers.document_samples import paper, read_all
 
 RECORD: dict[str, Any] = {
-    "id": "0704.0001", "submitter": "X", "authors": "C. Bal\\'azs, Jan van der Berg", "title": "On $\\alpha$-graphs of\n  Erd\\H{o}s",
-    "comments": "5 pages", "journal-ref": "Ann.Edges 5 (2007)", "doi": "10.1000/ABC", "report-no": None,
-    "categories": "hep-ph cs.LG", "license": None, "abstract": "  We draw 5\\% of\ngraphs.\n",
-    "versions": [{"version": "v1", "created": "Mon, 2 Apr 2007 19:18:42 GMT"}, {"version": "v2", "created": "Tue, 24 Jul 2008 20:10:27 GMT"}],
-    "update_date": "2008-11-26", "authors_parsed": [["Bal\\'azs", "C.", ""], ["van der Berg", "Jan", "Jr.", "Edge Lab"], ["Group", "", ""]]}
+    "id": "0704.0001",
+    "submitter": "X",
+    "authors": "C. Bal\\'azs, Jan van der Berg",
+    "title": "On $\\alpha$-graphs of\n  Erd\\H{o}s",
+    "comments": "5 pages",
+    "journal-ref": "Ann.Edges 5 (2007)",
+    "doi": "10.1000/ABC",
+    "report-no": None,
+    "categories": "hep-ph cs.LG",
+    "license": None,
+    "abstract": "  We draw 5\\% of\ngraphs.\n",
+    "versions": [
+        {"version": "v1", "created": "Mon, 2 Apr 2007 19:18:42 GMT"},
+        {"version": "v2", "created": "Tue, 24 Jul 2008 20:10:27 GMT"},
+    ],
+    "update_date": "2008-11-26",
+    "authors_parsed": [["Bal\\'azs", "C.", ""], ["van der Berg", "Jan", "Jr.", "Edge Lab"], ["Group", "", ""]],
+}
 
 
 def record(**changes: Any) -> str:
@@ -33,8 +46,14 @@ def test_a_whole_record() -> None:
     assert found.identifiers == (("doi", "10.1000/abc"), ("arxiv", "0704.0001"))
 
 
-@pytest.mark.parametrize(("changes", "date"), [
-    ({"versions": []}, "2008-11-26"), ({"versions": None, "update_date": None}, ""), ({"versions": [{"created": "2007-04-02"}]}, "2007-04-02")])
+@pytest.mark.parametrize(
+    ("changes", "date"),
+    [
+        ({"versions": []}, "2008-11-26"),
+        ({"versions": None, "update_date": None}, ""),
+        ({"versions": [{"created": "2007-04-02"}]}, "2007-04-02"),
+    ],
+)
 def test_dates(changes: dict[str, Any], date: str) -> None:
     assert paper(jsonl, record(**changes)).date == date
 

@@ -230,6 +230,11 @@ def test_repeated_fields() -> None:
     assert (paper.title, paper.authors) == ("A", ("A. Lee", "B. Ek", "A. Lee"))
 
 
+def test_repeated_keywords() -> None:
+    assert paper_of("@misc{k, title = {T}, keywords = {a}, keywords = {b, c}}").categories == ("a", "b", "c")
+    assert paper_of("@misc{k, title = {T}, keywords = {a; b}, keywords = {c}}").categories == ("a", "b", "c")
+
+
 # Broken entries
 
 GOOD = "@article{good%d,\n  title = {Good %d},\n  year = {2020}\n}\n\n"
@@ -439,6 +444,7 @@ def test_waiting_for_a_parent_is_bounded(monkeypatch: pytest.MonkeyPatch) -> Non
         ("A. Lee, B. Ek, C. Orr, D. Poe", ("A. Lee", "B. Ek", "C. Orr", "D. Poe")),
         ("Ann Lee and", ("Ann Lee and",)),
         ("", ()),
+        ("{Lee, Ann and Ek, Bo}", ("Ann Lee", "Bo Ek")),
         ("Anderson, Sandy", ("Sandy Anderson",)),
         ("{Lee, Ann and Ek, Bo", ("Ann Lee", "Bo Ek")),
     ],
@@ -575,6 +581,9 @@ def test_urls(fields: dict[str, str], url: str) -> None:
         ({"keywords": "a; b, c;a"}, ("a", "b, c")),
         ({"keywords": "a, b"}, ("a", "b")),
         ({"keywords": r"R\&D; {B}"}, ("R&D", "B")),
+        ({"keywords": "{a; b {C}}"}, ("a", "b C")),
+        ({"keywords": "{a}, {b}"}, ("a", "b")),
+        ({"keywords": "a, b), c,"}, ("a", "b)", "c")),
         ({"keywords": "x", "author_keywords": "y; z"}, ("y", "z")),
         ({"mendeley-tags": "a,b"}, ("a", "b")),
         ({"keywords": "a", "primaryClass": "cs.CL"}, ("a", "cs.CL")),
@@ -662,7 +671,7 @@ def test_memory_does_not_grow_with_the_file() -> None:
     class Generated:
         def __init__(self, entries: int) -> None:
             self.pieces = (
-                f"@article{{k{n},\n title = {{T}},\n abstract = {{{'word ' * 20}}},\n crossref = {{p{n}}}\n}}\n".encode()
+                f"@article{{k{n},\n title = {{T {'word ' * 20}}},\n crossref = {{p{n}}}\n}}\n".encode()
                 for n in range(entries)
             )
 

@@ -9,21 +9,65 @@ import re
 import time
 
 import pytest
-from tests.readers.document_samples import JSON_SAMPLES, SAMPLES, XML_SAMPLES, Sample, count, papers, read_all, rejects
 
 from semsearch.readers import Located, Rejected, find_format
 from semsearch.readers.json_elements import NOT_JSON
 from semsearch.readers.xml_records import NOT_CLOSED, NOT_XML
+from tests.readers.document_samples import JSON_SAMPLES, SAMPLES, XML_SAMPLES, Sample, count, papers, read_all, rejects
 
 every = pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: sample.name)
 every_xml = pytest.mark.parametrize("sample", XML_SAMPLES, ids=lambda sample: sample.name)
 every_json = pytest.mark.parametrize("sample", JSON_SAMPLES, ids=lambda sample: sample.name)
 
 FRAGMENTS = [
-    b'"', b"'", b"{", b"}", b"[", b"]", b"\0", b"\xff", b"\xc3", b"\xed\xa0\x80", b"\n", b"\r", b",", b":", b"\\", b"\\u12",
-    b"<", b">", b"&", b"&amp;", b"&nosuch;", b"&#0;", b"&#x110000;", b"<!--", b"-->", b"<![CDATA[", b"]]>", b"<i>", b"</i>",
-    b"</record>", b"<record>", b"</PubmedArticle>", b"<article>", b"</entry>", b"<paper", b"<?xml", b"<!DOCTYPE x [", b"null",
-    b"1e999", b"NaN", b"9" * 5000, b"[" * 3000, b'{"a":' * 3000, b"<a>" * 3000, b'"title":', b"\xef\xbb\xbf", b"\xff\xfe"]
+    b'"',
+    b"'",
+    b"{",
+    b"}",
+    b"[",
+    b"]",
+    b"\0",
+    b"\xff",
+    b"\xc3",
+    b"\xed\xa0\x80",
+    b"\n",
+    b"\r",
+    b",",
+    b":",
+    b"\\",
+    b"\\u12",
+    b"<",
+    b">",
+    b"&",
+    b"&amp;",
+    b"&nosuch;",
+    b"&#0;",
+    b"&#x110000;",
+    b"<!--",
+    b"-->",
+    b"<![CDATA[",
+    b"]]>",
+    b"<i>",
+    b"</i>",
+    b"</record>",
+    b"<record>",
+    b"</PubmedArticle>",
+    b"<article>",
+    b"</entry>",
+    b"<paper",
+    b"<?xml",
+    b"<!DOCTYPE x [",
+    b"null",
+    b"1e999",
+    b"NaN",
+    b"9" * 5000,
+    b"[" * 3000,
+    b'{"a":' * 3000,
+    b"<a>" * 3000,
+    b'"title":',
+    b"\xef\xbb\xbf",
+    b"\xff\xfe",
+]
 ENCODINGS = ["utf-16", "utf-16-le", "utf-16-be", "utf-8-sig", "utf-32", "cp1252", "gb18030", "koi8-r"]
 
 
@@ -33,13 +77,17 @@ def test_every_record_is_read_with_its_line(sample: Sample) -> None:
     items = read_all(sample.module, data)
     assert all(isinstance(item, Located) for item in items)
     assert [item.paper.title.rstrip(".") for item in items if isinstance(item, Located)] == [
-        f"Graph number {n} & others" if sample.name == "pubmed-xml" else f"Graph number {n}" for n in range(1, 41)]
+        f"Graph number {n} & others" if sample.name == "pubmed-xml" else f"Graph number {n}" for n in range(1, 41)
+    ]
     abstracts = [item.paper.abstract for item in items if isinstance(item, Located)]
     label = "METHODS: " if sample.name == "pubmed-xml" else ""
     assert abstracts == [f"{label}We drew {n} graphs." for n in range(1, 41)]
     records = [sample.record(n) for n in range(1, 41)]
-    starts = [data.index(record) for record in records] if sample.around else [
-        place.start() + 2 for place in re.finditer(r"\n \{", data)]
+    starts = (
+        [data.index(record) for record in records]
+        if sample.around
+        else [place.start() + 2 for place in re.finditer(r"\n \{", data)]
+    )
     assert [item.line for item in items] == [data.count("\n", 0, start) + 1 for start in starts]
 
 
@@ -68,7 +116,9 @@ def test_encodings(sample: Sample, encoding: str) -> None:
 @every
 def test_stray_bytes_are_decoded_record_by_record(sample: Sample) -> None:
     good = sample.document(range(1, 4)).encode()
-    data = good.replace(b"Graph number 2", b"Gr\xf6\xdfe number 2").replace(b"Graph number 3", "Größe number 3".encode())
+    data = good.replace(b"Graph number 2", b"Gr\xf6\xdfe number 2").replace(
+        b"Graph number 3", "Größe number 3".encode()
+    )
     reading = sample.module.read(io.BytesIO(data), "x")
     titles = [item.paper.title.rstrip(".").removesuffix(" & others") for item in reading]
     assert titles == ["Graph number 1", "Größe number 2", "Größe number 3"]
@@ -84,9 +134,15 @@ def test_line_ends(sample: Sample, end: str) -> None:
 
 @every
 def test_a_record_longer_than_a_block(sample: Sample) -> None:
-    data = sample.document(range(1, 4)).replace("We drew 2 graphs.", "We drew graphs. " * 60_000).replace(
-        "We drew $2$ graphs.", "We drew graphs. " * 60_000).replace(
-        '"graphs.": [3], "2": [2]', '"graphs.": [3], "2": [2], ' + ", ".join(f'"word{i}": [{i}]' for i in range(4, 70_000)))
+    data = (
+        sample.document(range(1, 4))
+        .replace("We drew 2 graphs.", "We drew graphs. " * 60_000)
+        .replace("We drew $2$ graphs.", "We drew graphs. " * 60_000)
+        .replace(
+            '"graphs.": [3], "2": [2]',
+            '"graphs.": [3], "2": [2], ' + ", ".join(f'"word{i}": [{i}]' for i in range(4, 70_000)),
+        )
+    )
     found = papers(sample.module, data)
     assert len(found) == 3
     assert len(found[1].abstract) > 500_000
@@ -95,12 +151,12 @@ def test_a_record_longer_than_a_block(sample: Sample) -> None:
 @every_xml
 def test_a_record_that_is_not_closed_costs_itself_only(sample: Sample) -> None:
     first, second, third = (sample.record(n) for n in (1, 2, 3))
-    data = sample.around.format(records="\n".join((first, second[:len(second) // 2], third)))
+    data = sample.around.format(records="\n".join((first, second[: len(second) // 2], third)))
     items = read_all(sample.module, data)
     assert [type(item) for item in items] == [Located, Rejected, Located]
     assert isinstance(items[1], Rejected)
     assert items[1].reason == NOT_CLOSED
-    assert items[1].line == data[:data.index(second[:len(second) // 2])].count("\n") + 1
+    assert items[1].line == data[: data.index(second[: len(second) // 2])].count("\n") + 1
 
 
 @every_xml
@@ -114,7 +170,9 @@ def test_a_record_that_is_not_well_formed_costs_itself_only(sample: Sample) -> N
 
 @every_xml
 def test_what_people_forget_to_escape(sample: Sample) -> None:
-    data = sample.document(range(1, 4)).replace("Graph number 2", "R&D where p < 0.05, caf&eacute; <i>and so on &#0;\x0b&#x1F600;")
+    data = sample.document(range(1, 4)).replace(
+        "Graph number 2", "R&D where p < 0.05, caf&eacute; <i>and so on &#0;\x0b&#x1F600;"
+    )
     assert "R&D where p < 0.05, café and so on 😀" in papers(sample.module, data)[1].title
 
 
@@ -148,9 +206,15 @@ def test_layouts_of_a_json_document(sample: Sample) -> None:
     records = [sample.record(n) for n in (1, 2, 3)]
     expected = papers(sample.module, json.dumps(records))
     layouts = [
-        {"results": records}, {"meta": {"count": 3}, "items": records}, {"status": "ok", "message": {"total": 3, "items": records}},
-        {"total": 3, "data": records, "next": None}, {"papers": records}, {"ICLR 2024": records}, {"name": "list", "works": records},
-        [records[:1], records[1:]]]
+        {"results": records},
+        {"meta": {"count": 3}, "items": records},
+        {"status": "ok", "message": {"total": 3, "items": records}},
+        {"total": 3, "data": records, "next": None},
+        {"papers": records},
+        {"ICLR 2024": records},
+        {"name": "list", "works": records},
+        [records[:1], records[1:]],
+    ]
     for layout in layouts:
         for indent in (None, 2):
             data = json.dumps(layout, indent=indent)
@@ -167,9 +231,17 @@ def test_layouts_of_a_json_document(sample: Sample) -> None:
 
 @every_json
 @pytest.mark.parametrize("indent", [None, 1])
-@pytest.mark.parametrize(("good", "bad"), [
-    ('Graph number 2"', 'Graph "number" 2"'), ('Graph number 2"', "Graph number 2"), ('"Graph number 2"', "Graph number 2"),
-    ("Graph number 2", "Graph \\number 2"), ('Graph number 2"', 'Graph number 2"}'), ('Graph number 2"', 'Graph number 2" "x"')])
+@pytest.mark.parametrize(
+    ("good", "bad"),
+    [
+        ('Graph number 2"', 'Graph "number" 2"'),
+        ('Graph number 2"', "Graph number 2"),
+        ('"Graph number 2"', "Graph number 2"),
+        ("Graph number 2", "Graph \\number 2"),
+        ('Graph number 2"', 'Graph number 2"}'),
+        ('Graph number 2"', 'Graph number 2" "x"'),
+    ],
+)
 def test_a_broken_element_costs_itself_only(sample: Sample, good: str, bad: str, indent: int | None) -> None:
     data = sample.document(range(1, 6), indent).replace(good, bad, 1)
     if bad.startswith("Graph \\n"):
@@ -184,7 +256,7 @@ def test_a_broken_element_costs_itself_only(sample: Sample, good: str, bad: str,
 @every_json
 def test_a_cut_document(sample: Sample) -> None:
     data = sample.document(range(1, 6), indent=1)
-    cut = data[:data.index("Graph number 5")]
+    cut = data[: data.index("Graph number 5")]
     items = read_all(sample.module, cut)
     assert [type(item) for item in items] == [Located] * 4 + [Rejected]
 
@@ -193,7 +265,10 @@ def test_a_cut_document(sample: Sample) -> None:
 def test_elements_that_are_no_objects(sample: Sample) -> None:
     data = sample.document(range(1, 3))[:-1] + ', null, 5, "text", {}, true]'
     assert [reason for _, reason in rejects(sample.module, data)] == [
-        *["JSON, but no object"] * 3, "neither title nor abstract", "JSON, but no object"]
+        *["JSON, but no object"] * 3,
+        "neither title nor abstract",
+        "JSON, but no object",
+    ]
 
 
 def mutated(data: bytes, chance: random.Random) -> bytes:
@@ -205,11 +280,11 @@ def mutated(data: bytes, chance: random.Random) -> bytes:
             changed[chance.randrange(len(changed))] = chance.randrange(256)
         return bytes(changed)
     if kind == 1:
-        return data[:max(1, start)]
+        return data[: max(1, start)]
     if kind == 2:
-        return data[:start] + data[start + chance.randint(0, 300):] or b" "
+        return data[:start] + data[start + chance.randint(0, 300) :] or b" "
     if kind == 3:
-        return data[:start] + data[start:start + chance.randint(1, 600)] * 3 + data[start:]
+        return data[:start] + data[start : start + chance.randint(1, 600)] * 3 + data[start:]
     if kind == 4:
         return data[:start] + chance.choice(FRAGMENTS) + data[start:]
     return data.decode("utf-8", "replace").encode(chance.choice(ENCODINGS), "replace")
@@ -235,9 +310,30 @@ def test_damage(sample: Sample) -> None:
         assert time.monotonic() - begun < slowest, seed
 
 
-@pytest.mark.parametrize("piece", [
-    '{"title": "', '[{"title": "a', '{"a":', "[[[[", '{"title":"a"},', '"\\"', '{"title": "a" "b"}, ', "<record>", "<record><![CDATA[",
-    "<record><!--", "<record>&", "<a:b ", "<PubmedArticle>", "&lt;PubmedArticle", "<entry><title>x</title>", "</", '{"title" ', "]", "}"])
+@pytest.mark.parametrize(
+    "piece",
+    [
+        '{"title": "',
+        '[{"title": "a',
+        '{"a":',
+        "[[[[",
+        '{"title":"a"},',
+        '"\\"',
+        '{"title": "a" "b"}, ',
+        "<record>",
+        "<record><![CDATA[",
+        "<record><!--",
+        "<record>&",
+        "<a:b ",
+        "<PubmedArticle>",
+        "&lt;PubmedArticle",
+        "<entry><title>x</title>",
+        "</",
+        '{"title" ',
+        "]",
+        "}",
+    ],
+)
 @every
 def test_time_is_linear(sample: Sample, piece: str) -> None:
     begun = time.monotonic()

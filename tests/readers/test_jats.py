@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.readers.document_samples import JATS, count, jats_record, paper, papers, read_all, rejects
 
 from semsearch.readers import Located, find_format, jats
 from semsearch.readers.fields import NO_TEXT
+from tests.readers.document_samples import JATS, count, jats_record, paper, papers, read_all, rejects
 
 
 def article(meta: str, journal: str = "", more: str = "") -> str:
@@ -21,21 +21,34 @@ def titled(meta: str) -> str:
 
 
 def test_a_whole_article() -> None:
-    found = paper(jats, article("""<article-id pub-id-type="pmid">123</article-id><article-id pub-id-type="pmc">456</article-id>
+    found = paper(
+        jats,
+        article(
+            """<article-id pub-id-type="pmid">123</article-id><article-id pub-id-type="pmc">456</article-id>
     <article-id pub-id-type="doi">10.1000/ABC</article-id>
-    <title-group><article-title>Growth of <italic>E. coli</italic><xref ref-type="fn">*</xref></article-title><subtitle>a trial</subtitle></title-group>
-    <contrib-group><contrib contrib-type="author"><name><surname>van der Berg</surname><given-names>Jan</given-names><suffix>Jr</suffix></name>
-    <xref ref-type="aff">1</xref></contrib><contrib contrib-type="author"><collab>Edge Group<contrib-group><contrib><name><surname>X</surname></name>
-    </contrib></contrib-group></collab></contrib><contrib contrib-type="author"><string-name>Ann Lee</string-name></contrib>
+    <title-group><article-title>Growth of <italic>E. coli</italic><xref ref-type="fn">*</xref></article-title>
+    <subtitle>a trial</subtitle></title-group>
+    <contrib-group><contrib contrib-type="author"><name><surname>van der Berg</surname>
+    <given-names>Jan</given-names><suffix>Jr</suffix></name>
+    <xref ref-type="aff">1</xref></contrib><contrib contrib-type="author"><collab>Edge Group<contrib-group>
+    <contrib><name><surname>X</surname></name>
+    </contrib></contrib-group></collab></contrib><contrib contrib-type="author"><string-name>Ann Lee</string-name>
+    </contrib>
     <contrib contrib-type="editor"><name><surname>Ek</surname></name></contrib></contrib-group>
-    <pub-date pub-type="collection"><year>2020</year></pub-date><pub-date pub-type="epub"><day>7</day><month>3</month><year>2020</year></pub-date>
+    <pub-date pub-type="collection"><year>2020</year></pub-date><pub-date pub-type="epub"><day>7</day>
+    <month>3</month><year>2020</year></pub-date>
     <abstract abstract-type="graphical"><p>Picture.</p></abstract>
-    <abstract><title>Abstract</title><sec><title>Background</title><p>We count <italic>edges</italic> [<xref>1</xref>].</p></sec>
+    <abstract><title>Abstract</title><sec><title>Background</title>
+    <p>We count <italic>edges</italic> [<xref>1</xref>].</p></sec>
     <sec><title>Results:</title><p>CO<sub>2</sub> &lt; 5.</p><p>More.</p></sec></abstract>
     <trans-abstract xml:lang="es"><p>Contamos.</p></trans-abstract>
     <kwd-group><title>Keywords</title><kwd>graphs</kwd><kwd><italic>edges</italic></kwd></kwd-group>""",
-    "<journal-id>ann</journal-id><journal-title-group><journal-title>Annals of Edges</journal-title></journal-title-group>",
-    "<body><sec><title>Intro</title><p>a < b & c</p></sec></body><back><ref-list><ref><article-title>Other</article-title></ref></ref-list></back>"))
+            "<journal-id>ann</journal-id><journal-title-group><journal-title>Annals of Edges</journal-title>"
+            "</journal-title-group>",
+            "<body><sec><title>Intro</title><p>a < b & c</p></sec></body><back><ref-list><ref>"
+            "<article-title>Other</article-title></ref></ref-list></back>",
+        ),
+    )
     assert found.title == "Growth of E. coli: a trial"
     assert found.authors == ("Jan van der Berg Jr", "Edge Group", "Ann Lee")
     assert found.abstract == "Background: We count edges [1]. Results: CO2 < 5. More."
@@ -60,16 +73,22 @@ def test_abstracts_that_stand_in() -> None:
 
 
 def test_a_formula_in_two_forms() -> None:
-    formula = """<inline-formula><alternatives><tex-math>\\documentclass{x}\\begin{document}$$y^2$$\\end{document}</tex-math>
+    formula = """<inline-formula><alternatives>
+    <tex-math>\\documentclass{x}\\begin{document}$$y^2$$\\end{document}</tex-math>
     <mml:math><mml:msup><mml:mi>y</mml:mi><mml:mn>2</mml:mn></mml:msup></mml:math></alternatives></inline-formula>"""
     assert paper(jats, titled(f"<abstract><p>With {formula} edges.</p></abstract>")).abstract == "With y² edges."
 
 
-@pytest.mark.parametrize(("written", "date"), [
-    ("<pub-date><year>2020</year><month>Mar</month></pub-date>", "2020-03"),
-    ('<pub-date iso-8601-date="2020-03-04"/>', "2020-03-04"),
-    ("<pub-date><year>2021</year></pub-date><pub-date><year>2020</year><month>12</month></pub-date>", "2020-12"),
-    ("<pub-date><season>Fall</season><year>2020</year></pub-date>", "2020"), ("", "")])
+@pytest.mark.parametrize(
+    ("written", "date"),
+    [
+        ("<pub-date><year>2020</year><month>Mar</month></pub-date>", "2020-03"),
+        ('<pub-date iso-8601-date="2020-03-04"/>', "2020-03-04"),
+        ("<pub-date><year>2021</year></pub-date><pub-date><year>2020</year><month>12</month></pub-date>", "2020-12"),
+        ("<pub-date><season>Fall</season><year>2020</year></pub-date>", "2020"),
+        ("", ""),
+    ],
+)
 def test_dates(written: str, date: str) -> None:
     assert paper(jats, titled(written)).date == date
 
@@ -80,7 +99,8 @@ def test_editors_only_without_authors() -> None:
 
 
 def test_parts_of_an_article_are_no_articles() -> None:
-    more = "<sub-article><front-stub><title-group><article-title>Review</article-title></title-group></front-stub></sub-article>"
+    front = "<front-stub><title-group><article-title>Review</article-title></title-group></front-stub>"
+    more = f"<sub-article>{front}</sub-article>"
     data = article("<title-group><article-title>T</article-title></title-group><related-article/>", more=more)
     assert len(papers(jats, data)) == count(jats, data.encode()) == 1
 

@@ -7,15 +7,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.readers.document_samples import count, paper, papers, read_all, rejects
 
 from semsearch.readers import Located, find_format, openreview
 from semsearch.readers.fields import NO_TEXT
 from semsearch.readers.openreview import REPLY
+from tests.readers.document_samples import count, paper, papers, read_all, rejects
 
 CONTENT: dict[str, Any] = {
-    "title": "On $\\alpha$-graphs", "abstract": "We \\emph{draw} 5\\% of graphs.", "authors": ["Ann Lee", "Bo Ek"],
-    "keywords": ["graphs; edges"], "venue": "ICLR 2024 poster", "venueid": "ICLR.cc/2024/Conference"}
+    "title": "On $\\alpha$-graphs",
+    "abstract": "We \\emph{draw} 5\\% of graphs.",
+    "authors": ["Ann Lee", "Bo Ek"],
+    "keywords": ["graphs; edges"],
+    "venue": "ICLR 2024 poster",
+    "venueid": "ICLR.cc/2024/Conference",
+}
 MARCH = 1_709_510_400_000
 
 
@@ -35,9 +40,16 @@ def test_a_whole_note(values: bool) -> None:
     assert (found.url, found.identifiers) == ("https://openreview.net/forum?id=abc", (("id:openreview", "abc"),))
 
 
-@pytest.mark.parametrize(("changes", "content", "date"), [
-    ({"pdate": MARCH}, {}, "2024-03-04"), ({"pdate": MARCH - 10**11}, {}, "2024"), ({}, {"venue": "", "venueid": ""}, "2024-03-04"),
-    ({"cdate": None}, {"venue": "", "venueid": ""}, ""), ({"cdate": 10**30}, {"venue": "", "venueid": ""}, "")])
+@pytest.mark.parametrize(
+    ("changes", "content", "date"),
+    [
+        ({"pdate": MARCH}, {}, "2024-03-04"),
+        ({"pdate": MARCH - 10**11}, {}, "2024"),
+        ({}, {"venue": "", "venueid": ""}, "2024-03-04"),
+        ({"cdate": None}, {"venue": "", "venueid": ""}, ""),
+        ({"cdate": 10**30}, {"venue": "", "venueid": ""}, ""),
+    ],
+)
 def test_dates(changes: dict[str, Any], content: dict[str, Any], date: str) -> None:
     assert paper(openreview, note(content=content, **changes)).date == date
 
@@ -47,7 +59,9 @@ def test_a_venue_by_its_id() -> None:
 
 
 def test_reviews_are_no_papers() -> None:
-    review = json.dumps({"id": "r1", "forum": "abc", "replyto": "abc", "content": {"title": "Official Review", "review": "Fine."}})
+    review = json.dumps(
+        {"id": "r1", "forum": "abc", "replyto": "abc", "content": {"title": "Official Review", "review": "Fine."}}
+    )
     data = f'{{"notes": [{note()}, {review}], "count": 2}}'
     assert rejects(openreview, data) == [(1, REPLY)]
     assert count(openreview, data.encode()) == 2
@@ -63,6 +77,7 @@ def test_notes_of_both_kinds() -> None:
 
 def test_one_note_a_line() -> None:
     from semsearch.readers import jsonl
+
     lines = f"{note(True)}\n{note(False)}"
     assert find_format("x.jsonl", lines.encode()).name == "jsonl"
     assert [item.paper.title for item in read_all(jsonl, lines) if isinstance(item, Located)] == ["On α-graphs"] * 2
@@ -75,8 +90,12 @@ def test_the_real_notes(shared_data: Path) -> None:
     assert (count(openreview, data), len(items), len(found), sum(bool(p.abstract) for p in found)) == (250,) * 4
     assert [items[0].line, items[1].line] == [2, 88]
     assert (found[0].id, found[0].title, found[0].authors[0], found[0].date, found[0].venue) == (
-        "FPLNSx1jmL", "Improving Developer Emotion Classification via LLM-Based Augmentation", "Fahmida Haque Fariha",
-        "2026", "Submitted to ICLR 2026")
+        "FPLNSx1jmL",
+        "Improving Developer Emotion Classification via LLM-Based Augmentation",
+        "Fahmida Haque Fariha",
+        "2026",
+        "Submitted to ICLR 2026",
+    )
     assert found[0].categories[:2] == ("Emotion Detection", "Commit Messages")
     assert found[-1].id == "gmmHn5nFvK"
     assert {p.year for p in found} == {2026}

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from semsearch.paper import Paper
 from semsearch.readers import Located, Rejected, find_format
 from semsearch.readers.fields import NO_TEXT
 from semsearch.readers.ovid import FORMAT
@@ -67,7 +68,7 @@ MH
 INLINE = "<3>\nAN  - 7\nAU  - Lee, Ada\nTI  - Roots\nYR  - 2001\nAB  - We look\n      at roots.\n"
 
 
-def one(lines: str) -> object:
+def one(lines: str) -> Paper:
     (paper,) = papers_of(read_bytes(FORMAT, ("<1>\nTitle\n  T\n" + lines).encode()))
     return paper
 
@@ -94,26 +95,38 @@ def test_fields_named_by_letters() -> None:
     assert (behind.authors, behind.date, behind.identifiers) == (("Ada Lee",), "2001", ())
 
 
-@pytest.mark.parametrize(("lines", "field", "value"), [
-    ("Source\n  J Tests. 2019 06 10;1(2):3-4.\n", "date", "2019-06-10"),
-    ("Source\n  J Tests. Vol.12(3), 2014, pp. 1901-2010.\n", "date", "2014"),
-    ("Source\n  J Tests. 12(3):1901-2010, 1999.\n", "date", "1999"),
-    ("Source\n  J Tests. 12(3):1901-10.\n", "date", ""),
-    ("Date of Publication\n  2013 Jan 07\nSource\n  X. 1999.\n", "date", "2013-01-07"),
-    ("Authors\n  Smith MD;  World Health Organization.\n", "authors", ("MD Smith", "World Health Organization")),
-    ("Link to the Ovid Full Text or citation\n  http://ovid.org/1\n", "url", "http://ovid.org/1"),
-    ("Abstract\nNot indented, and long enough to be no name of a field at all.\n", "abstract",
-     "Not indented, and long enough to be no name of a field at all."),
-    ("Abstract\nNot indented\nand short.\n", "abstract", "Not indented and short."),
-])
+@pytest.mark.parametrize(
+    ("lines", "field", "value"),
+    [
+        ("Source\n  J Tests. 2019 06 10;1(2):3-4.\n", "date", "2019-06-10"),
+        ("Source\n  J Tests. Vol.12(3), 2014, pp. 1901-2010.\n", "date", "2014"),
+        ("Source\n  J Tests. 12(3):1901-2010, 1999.\n", "date", "1999"),
+        ("Source\n  J Tests. 12(3):1901-10.\n", "date", ""),
+        ("Date of Publication\n  2013 Jan 07\nSource\n  X. 1999.\n", "date", "2013-01-07"),
+        ("Authors\n  Smith MD;  World Health Organization.\n", "authors", ("MD Smith", "World Health Organization")),
+        ("Link to the Ovid Full Text or citation\n  http://ovid.org/1\n", "url", "http://ovid.org/1"),
+        (
+            "Abstract\nNot indented, and long enough to be no name of a field at all.\n",
+            "abstract",
+            "Not indented, and long enough to be no name of a field at all.",
+        ),
+        ("Abstract\nNot indented\nand short.\n", "abstract", "Not indented and short."),
+    ],
+)
 def test_values(lines: str, field: str, value: object) -> None:
     assert getattr(one(lines), field) == value
 
 
-@pytest.mark.parametrize("text", [
-    NAMED + LETTERS, (NAMED + LETTERS).replace("\n", "\r\n"), (NAMED + LETTERS).replace("\n", "\r"),
-    "\ufeff" + NAMED.rstrip() + "\n" + LETTERS, "Ovid: search results\n\n" + NAMED + LETTERS,
-])
+@pytest.mark.parametrize(
+    "text",
+    [
+        NAMED + LETTERS,
+        (NAMED + LETTERS).replace("\n", "\r\n"),
+        (NAMED + LETTERS).replace("\n", "\r"),
+        "\ufeff" + NAMED.rstrip() + "\n" + LETTERS,
+        "Ovid: search results\n\n" + NAMED + LETTERS,
+    ],
+)
 def test_two_records_however_they_are_set_off(text: str) -> None:
     items = read_bytes(FORMAT, text.encode())
     assert [paper.id for paper in papers_of(items)] == ["01445406-201509000-00006", "30898391"]
@@ -124,7 +137,10 @@ def test_two_records_however_they_are_set_off(text: str) -> None:
 def test_what_cannot_be_used_is_rejected_with_its_line() -> None:
     text = "<1>\nAuthor\n  Lee\n<2>\nTitle\n  T\n<3>\nTitle\n  \0\n"
     assert [item if isinstance(item, Rejected) else item.line for item in read_bytes(FORMAT, text.encode())] == [
-        Rejected(1, NO_TEXT, "<1>"), 4, Rejected(7, HAS_NUL, "<3>")]
+        Rejected(1, NO_TEXT, "<1>"),
+        4,
+        Rejected(7, HAS_NUL, "<3>"),
+    ]
 
 
 @pytest.mark.parametrize("head", ["<1>\nSome words.\n", "Title\n  T\nAbstract\n  A\nSource\n  S\n", "<b>\n<p>x</p>\n"])
@@ -138,7 +154,11 @@ def test_a_real_file(shared_data: Path) -> None:
     (paper,) = papers_of(items)
     assert (reader.format.name, reader.encoding, reader.counted, len(items)) == ("ovid", "utf-8", 1, 1)
     assert (paper.id, paper.doi, paper.date, paper.venue) == (
-        "01445406-201509000-00006", "10.1002/eco.1563", "2015-09", "Ecohydrology")
+        "01445406-201509000-00006",
+        "10.1002/eco.1563",
+        "2015-09",
+        "Ecohydrology",
+    )
     assert paper.title.startswith("Cloud water interception") and paper.title.endswith("Harz Mountains, Germany.")
     assert paper.authors == ("Lars Kohler", "Christoph Leuschner", "Markus Hauck", "Dietrich Hertel")
     assert (paper.abstract, len(paper.categories), paper.language) == ("Lorem ipsum abstract", 6, "English")
@@ -151,8 +171,12 @@ def test_damage() -> None:
         read_bytes(FORMAT, damaged(good, chance))
 
 
-@pytest.mark.parametrize("filler", [" ", "A", "; ", "1 ", "11", "MD ", "a. ", "] ", "Jan 2001 ", "Lee, A; ", "Lee A 1, "])
+@pytest.mark.parametrize(
+    "filler", [" ", "A", "; ", "1 ", "11", "MD ", "a. ", "] ", "Jan 2001 ", "Lee, A; ", "Lee A 1, "]
+)
 def test_long_values_take_linear_time(filler: str) -> None:
-    text = "<1>\n" + "".join(f"{name}\n  {filler * 60_000}x\n" for name in ("Title", "Author", "Abstract", "Source",
-                                                                         "Keywords", "DOI", "Accession Number"))
+    text = "<1>\n" + "".join(
+        f"{name}\n  {filler * 60_000}x\n"
+        for name in ("Title", "Author", "Abstract", "Source", "Keywords", "DOI", "Accession Number")
+    )
     assert len(read_bytes(FORMAT, text.encode())) == 1

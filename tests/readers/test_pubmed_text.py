@@ -115,8 +115,10 @@ def test_an_article() -> None:
     paper = item.paper
     assert (item.line, paper.id) == (1, "39425517")
     assert paper.title == "Graphs and what they hide: a study of graphs that were found in three towns."
-    assert paper.abstract == ("BACKGROUND: Graphs are many, and on day 10. Of these we looked at ten. METHODS: We looked. "
-                              "Plain words: graphs hide things.")
+    assert paper.abstract == (
+        "BACKGROUND: Graphs are many, and on day 10. Of these we looked at ten. METHODS: We looked. "
+        "Plain words: graphs hide things."
+    )
     assert paper.authors == ("HH van der Berg", "A Lee", "LJ Maher 3rd", "The Graph Group")
     assert (paper.year, paper.date, paper.venue) == (2025, "2025-08-07", "J Graphs")
     assert paper.identifiers == (("doi", "10.1000/abc.1"), ("pmid", "39425517"))
@@ -127,32 +129,66 @@ def test_a_chapter_a_letter_an_old_article() -> None:
     assert [item.line for item in items] == [1, 31, 47, 58]
     _, chapter, letter, old = papers_of(items)
     assert (chapter.id, chapter.title, chapter.venue, chapter.date) == (
-        "20301332", "A Disorder of Graphs.", "GraphReviews", "2006-04-18")
+        "20301332",
+        "A Disorder of Graphs.",
+        "GraphReviews",
+        "2006-04-18",
+    )
     assert (chapter.authors, chapter.abstract, chapter.doi) == (
-        ("H Vega", "EW Jabs"), "CLINICAL CHARACTERISTICS: It is rare.", "")
+        ("H Vega", "EW Jabs"),
+        "CLINICAL CHARACTERISTICS: It is rare.",
+        "",
+    )
     assert (letter.title, letter.abstract, letter.authors, letter.language) == (
-        "[Can a letter be short?]", "", ("M Yin",), "German")
+        "[Can a letter be short?]",
+        "",
+        ("M Yin",),
+        "German",
+    )
     assert (letter.date, letter.doi) == ("2019-01", "10.1000/letter")
     assert (old.title, old.abstract, old.date) == ("Old and plain.", "We looked, and there it was.", "1999")
 
 
 def test_summaries() -> None:
     items = read_bytes(SUMMARIES, SUMMARY.encode())
-    assert [(item.line, item.paper.id, item.paper.title, item.paper.authors, item.paper.venue, item.paper.date)
-            for item in items if isinstance(item, Located)] == [
-        (2, "31485070", "Ancient worm fossil rolls back origins of animal life.", ("C Barras",), "Nature", "2019-09-05"),
+    assert [
+        (item.line, item.paper.id, item.paper.title, item.paper.authors, item.paper.venue, item.paper.date)
+        for item in items
+        if isinstance(item, Located)
+    ] == [
+        (
+            2,
+            "31485070",
+            "Ancient worm fossil rolls back origins of animal life.",
+            ("C Barras",),
+            "Nature",
+            "2019-09-05",
+        ),
         (6, "31427799", "Did they make these etchings?", (), "Nature", "2019-08"),
-        (10, "5", "Vitamin D. A story of 2 days.", ("RM O'Connell", "R van de Schoot", "DFE Ker", "Graph Consortium"),
-         "Cell", "2019-07"),
+        (
+            10,
+            "5",
+            "Vitamin D. A story of 2 days.",
+            ("RM O'Connell", "R van de Schoot", "DFE Ker", "Graph Consortium"),
+            "Cell",
+            "2019-07",
+        ),
         (14, "6", "Vitamin D.", (), "Nature", "2019"),
-        (17, "9", "Low frequency.", ("Graph Study Group",), "Cell", "2019-06-27")]
+        (17, "9", "Low frequency.", ("Graph Study Group",), "Cell", "2019-06-27"),
+    ]
     assert papers_of(items)[0].doi == "10.1038/d41586-019-02556-x"
 
 
-@pytest.mark.parametrize("change", [
-    lambda text: text, lambda text: text.replace("\n", "\r\n"), lambda text: text.replace("\n", "\r"),
-    lambda text: "\ufeff\n" + text, lambda text: text.replace("\n\n\n", "\n\n"),
-])
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda text: text,
+        lambda text: text.replace("\n", "\r\n"),
+        lambda text: text.replace("\n", "\r"),
+        lambda text: "\ufeff\n" + text,
+        lambda text: text.replace("\n\n\n", "\n\n"),
+    ],
+)
 def test_records_however_they_are_set_off(change: object) -> None:
     assert callable(change)
     for known, text, count in ((ABSTRACTS, ARTICLE + CHAPTER + LETTER + OLD, 4), (SUMMARIES, SUMMARY, 5)):
@@ -170,12 +206,21 @@ def test_a_citation_that_lost_its_number_is_none_the_less_one() -> None:
 def test_what_cannot_be_used_is_rejected_with_its_line() -> None:
     items = read_bytes(ABSTRACTS, (ARTICLE + CHAPTER.replace("rare", "ra\0re") + LETTER).encode())
     assert [(item.line, "" if isinstance(item, Located) else item.reason) for item in items] == [
-        (1, ""), (31, HAS_NUL), (47, "")]
+        (1, ""),
+        (31, HAS_NUL),
+        (47, ""),
+    ]
 
 
-@pytest.mark.parametrize("head", [
-    "1. First point.\n2. Second point.\n", "1: one\n2: two\n", "1. We study graphs. PMID: 1 was found in 2019.\n",
-    "We study 10. 2019 Nature.\n\nPMID: 1\n"])
+@pytest.mark.parametrize(
+    "head",
+    [
+        "1. First point.\n2. Second point.\n",
+        "1: one\n2: two\n",
+        "1. We study graphs. PMID: 1 was found in 2019.\n",
+        "We study 10. 2019 Nature.\n\nPMID: 1\n",
+    ],
+)
 def test_other_things_are_not_taken_for_them(head: str) -> None:
     assert ABSTRACTS.looks_like("x.txt", head.encode()) == SUMMARIES.looks_like("x.txt", head.encode()) == 0
 
@@ -193,7 +238,11 @@ def test_real_abstracts(shared_data: Path) -> None:
     chapter = papers[77]
     assert (chapter.title, chapter.venue, chapter.date) == ("ESCO2 Spectrum Disorder.", "GeneReviews(®)", "2006-04-18")
     assert (papers[0].authors[0], papers[0].doi, papers[0].date, len(papers[0].authors)) == (
-        "CC Zouboulis", "10.1111/jdv.20369", "2025-08", 16)
+        "CC Zouboulis",
+        "10.1111/jdv.20369",
+        "2025-08",
+        16,
+    )
     assert (items[-1].line, papers[-1].id, papers[-1].authors[0]) == (5719, "40813519", "HTT Tran")
     assert papers[19].authors[:2] == ("ASGE Technology Committee", "J Yang")
     assert not any("Author information" in paper.abstract or "©" in paper.abstract for paper in papers)
@@ -210,9 +259,16 @@ def test_real_summaries(shared_data: Path) -> None:
     assert {paper.venue for paper in papers} == {"Nature", "Science", "Cell"}
     assert all(paper.doi and paper.year == 2019 and len(paper.date) > 4 and paper.title for paper in papers)
     assert (papers[0].id, papers[0].authors, papers[0].title) == (
-        "31485070", ("C Barras",), "Ancient worm fossil rolls back origins of animal life.")
+        "31485070",
+        ("C Barras",),
+        "Ancient worm fossil rolls back origins of animal life.",
+    )
     assert (papers[-1].id, papers[-1].authors[0], papers[-1].doi, items[-1].line) == (
-        "30655447", "L Iess", "10.1126/science.aat2965", 7753)
+        "30655447",
+        "L Iess",
+        "10.1126/science.aat2965",
+        7753,
+    )
 
 
 def test_damage() -> None:
@@ -222,8 +278,27 @@ def test_damage() -> None:
         read_bytes(SUMMARIES, damaged(SUMMARY.encode(), chance), complete=False)
 
 
-@pytest.mark.parametrize("filler", [" ", "A", "; ", "1 ", "a@", ". ", ". 2019", "PMID: ", "doi: ", "Lee A, ", "In: ", "(1)",
-                                    "A. Electronic address: a", "[", "\n", "Lee A\n"])
+@pytest.mark.parametrize(
+    "filler",
+    [
+        " ",
+        "A",
+        "; ",
+        "1 ",
+        "a@",
+        ". ",
+        ". 2019",
+        "PMID: ",
+        "doi: ",
+        "Lee A, ",
+        "In: ",
+        "(1)",
+        "A. Electronic address: a",
+        "[",
+        "\n",
+        "Lee A\n",
+    ],
+)
 def test_long_values_take_linear_time(filler: str) -> None:
     long = filler * 60_000
     article = f"1. J {long}. 2019;1.\n\n{long}\n\n{long}\n\n{long}\n\nPMID: 1\n"

@@ -6,37 +6,44 @@ import html
 from pathlib import Path
 
 import pytest
-from tests.readers.document_samples import PUBMED, count, paper, papers, pubmed_record, read_all, rejects
 
 from semsearch.readers import Located, find_format, pubmed_xml
 from semsearch.readers.fields import NO_TEXT
+from tests.readers.document_samples import PUBMED, count, paper, papers, pubmed_record, read_all, rejects
 
 ARTICLE = """<PubmedArticle><MedlineCitation><PMID Version="2">12345</PMID><Article>
 <Journal><JournalIssue>{date}</JournalIssue><Title>Annals of Edges</Title></Journal>
 <ArticleTitle>{title}</ArticleTitle>{fields}</Article>{citation}</MedlineCitation><PubmedData>
-<ArticleIdList><ArticleId IdType="pubmed">12345</ArticleId><ArticleId IdType="doi">10.1000/XYZ</ArticleId></ArticleIdList>
+<ArticleIdList><ArticleId IdType="pubmed">12345</ArticleId><ArticleId IdType="doi">10.1000/XYZ</ArticleId>
+    </ArticleIdList>
 <ReferenceList><Reference><ArticleIdList><ArticleId IdType="doi">10.1000/other</ArticleId></ArticleIdList></Reference>
 </ReferenceList></PubmedData></PubmedArticle>"""
 
 
 def article(title: str = "T", fields: str = "", date: str = "", citation: str = "") -> str:
-    return ARTICLE.format(title=title, fields=fields, citation=citation,
-                          date=f"<PubDate>{date}</PubDate>" if date else "")
+    return ARTICLE.format(
+        title=title, fields=fields, citation=citation, date=f"<PubDate>{date}</PubDate>" if date else ""
+    )
 
 
 def test_a_whole_article() -> None:
-    found = paper(pubmed_xml, article(
-        "Effects of <i>E. coli</i> on CO<sub>2</sub> &lt; 5%: a &quot;trial&quot;.",
-        """<ELocationID EIdType="pii">S1</ELocationID><ELocationID EIdType="doi">10.1000/Abc</ELocationID>
+    found = paper(
+        pubmed_xml,
+        article(
+            "Effects of <i>E. coli</i> on CO<sub>2</sub> &lt; 5%: a &quot;trial&quot;.",
+            """<ELocationID EIdType="pii">S1</ELocationID><ELocationID EIdType="doi">10.1000/Abc</ELocationID>
         <Abstract><AbstractText Label="OBJECTIVE" NlmCategory="OBJECTIVE">To count <b>edges</b>.</AbstractText>
-        <AbstractText Label="RESULTS:">Many &amp; more.</AbstractText><AbstractText Label="UNLABELLED">End.</AbstractText>
+        <AbstractText Label="RESULTS:">Many &amp; more.</AbstractText>
+    <AbstractText Label="UNLABELLED">End.</AbstractText>
         <CopyrightInformation>Nobody</CopyrightInformation></Abstract>
         <AuthorList><Author><LastName>van der Berg</LastName><ForeName>Jan P</ForeName><Suffix>Jr</Suffix></Author>
         <Author><CollectiveName>Edge Study Group</CollectiveName></Author>
         <Author><LastName>Wu</LastName><Initials>X</Initials></Author></AuthorList><Language>eng</Language>""",
-        "<Year>2019</Year><Month>Mar</Month><Day>7</Day>",
-        """<MeshHeadingList><MeshHeading><DescriptorName>Humans</DescriptorName></MeshHeading></MeshHeadingList>
-        <KeywordList><Keyword>graph <i>theory</i></Keyword><Keyword>edges</Keyword></KeywordList>"""))
+            "<Year>2019</Year><Month>Mar</Month><Day>7</Day>",
+            """<MeshHeadingList><MeshHeading><DescriptorName>Humans</DescriptorName></MeshHeading></MeshHeadingList>
+        <KeywordList><Keyword>graph <i>theory</i></Keyword><Keyword>edges</Keyword></KeywordList>""",
+        ),
+    )
     assert (found.id, found.title) == ("12345", 'Effects of E. coli on CO2 < 5%: a "trial".')
     assert found.raw_title == 'Effects of <i>E. coli</i> on CO<sub>2</sub> &lt; 5%: a "trial".'
     assert found.abstract == "OBJECTIVE: To count edges. RESULTS: Many & more. End."
@@ -54,17 +61,31 @@ def test_the_doi_of_the_article_and_not_of_a_reference() -> None:
 
 
 def test_headings_stand_in_for_keywords() -> None:
-    found = paper(pubmed_xml, article(citation="""<MeshHeadingList><MeshHeading><DescriptorName UI="D1">Humans</DescriptorName>
-        <QualifierName>x</QualifierName></MeshHeading></MeshHeadingList>"""))
+    found = paper(
+        pubmed_xml,
+        article(
+            citation="""<MeshHeadingList><MeshHeading><DescriptorName UI="D1">Humans</DescriptorName>
+        <QualifierName>x</QualifierName></MeshHeading></MeshHeadingList>"""
+        ),
+    )
     assert found.categories == ("Humans",)
 
 
-@pytest.mark.parametrize(("written", "date"), [
-    ("<Year>2020</Year><Month>Jul</Month><Day>24</Day>", "2020-07-24"), ("<Year>2020</Year><Month>07</Month>", "2020-07"),
-    ("<Year>2020</Year><Month>7</Month><Day>4</Day>", "2020-07-04"), ("<Year>2020</Year>", "2020"),
-    ("<Year>2020</Year><Season>Spring</Season>", "2020"), ("<MedlineDate>2010 Nov-Dec</MedlineDate>", "2010-11"),
-    ("<MedlineDate>1998 Dec-1999 Jan</MedlineDate>", "1998-12"), ("<MedlineDate>2000-2001</MedlineDate>", "2000"),
-    ("<MedlineDate>Winter 1999</MedlineDate>", "1999"), ("<Year>x</Year>", "")])
+@pytest.mark.parametrize(
+    ("written", "date"),
+    [
+        ("<Year>2020</Year><Month>Jul</Month><Day>24</Day>", "2020-07-24"),
+        ("<Year>2020</Year><Month>07</Month>", "2020-07"),
+        ("<Year>2020</Year><Month>7</Month><Day>4</Day>", "2020-07-04"),
+        ("<Year>2020</Year>", "2020"),
+        ("<Year>2020</Year><Season>Spring</Season>", "2020"),
+        ("<MedlineDate>2010 Nov-Dec</MedlineDate>", "2010-11"),
+        ("<MedlineDate>1998 Dec-1999 Jan</MedlineDate>", "1998-12"),
+        ("<MedlineDate>2000-2001</MedlineDate>", "2000"),
+        ("<MedlineDate>Winter 1999</MedlineDate>", "1999"),
+        ("<Year>x</Year>", ""),
+    ],
+)
 def test_dates(written: str, date: str) -> None:
     found = paper(pubmed_xml, article(date=written))
     assert (found.date, found.year) == (date, int(date[:4]) if date else None)
@@ -85,12 +106,15 @@ def test_an_abstract_in_another_language_stands_in() -> None:
 
 def test_a_formula() -> None:
     formula = '<mml:math xmlns:mml="http://www.w3.org/1998/Math/MathML"><mml:msup><mml:mi>x</mml:mi><mml:mn>2</mml:mn></mml:msup></mml:math>'
-    found = paper(pubmed_xml, article(fields=f"<Abstract><AbstractText>With {formula} edges.</AbstractText></Abstract>"))
+    found = paper(
+        pubmed_xml, article(fields=f"<Abstract><AbstractText>With {formula} edges.</AbstractText></Abstract>")
+    )
     assert found.abstract == "With x² edges."
 
 
 def test_a_book_and_a_chapter() -> None:
-    book = """<PubmedBookArticle><BookDocument><PMID>99</PMID><Book><Publisher><PublisherName>P</PublisherName></Publisher>
+    book = """<PubmedBookArticle><BookDocument><PMID>99</PMID><Book><Publisher><PublisherName>P</PublisherName>
+    </Publisher>
     <BookTitle book="b">Handbook of Edges</BookTitle><PubDate><Year>2009</Year><Month>02</Month></PubDate>
     <AuthorList Type="editors"><Author><LastName>Ek</LastName><ForeName>Bo</ForeName></Author></AuthorList>
     <CollectionTitle>Edge Series</CollectionTitle></Book>{chapter}<Language>eng</Language>
@@ -98,8 +122,13 @@ def test_a_book_and_a_chapter() -> None:
     whole = paper(pubmed_xml, book.format(chapter=""))
     assert (whole.id, whole.title, whole.venue, whole.authors) == ("99", "Handbook of Edges", "Edge Series", ("Bo Ek",))
     assert (whole.date, whole.abstract, whole.identifiers) == ("2009-02", "All edges.", (("pmid", "99"),))
-    chapter = paper(pubmed_xml, book.format(chapter="""<ArticleTitle>On one edge</ArticleTitle>
-    <AuthorList Type="authors"><Author><LastName>Lee</LastName><ForeName>Ann</ForeName></Author></AuthorList>"""))
+    chapter = paper(
+        pubmed_xml,
+        book.format(
+            chapter="""<ArticleTitle>On one edge</ArticleTitle>
+    <AuthorList Type="authors"><Author><LastName>Lee</LastName><ForeName>Ann</ForeName></Author></AuthorList>"""
+        ),
+    )
     assert (chapter.title, chapter.venue, chapter.authors) == ("On one edge", "Handbook of Edges", ("Ann Lee",))
 
 
@@ -127,13 +156,27 @@ def test_the_real_exports(shared_data: Path) -> None:
     expected = {
         "jabref-MedlineMathML.xml": ("32759406", "CellML 2.0.", "Michael Clerx", "2020-07-24", "10.1515/jib-2020-0021"),
         "jabref-MedlinePubmedBook.xml": (
-            "21413195", "Rheumatoid Arthritis: National Clinical Guideline for Management and Treatment in Adults",
-            "National Collaborating Centre for Chronic Conditions (UK)", "2009-02", ""),
+            "21413195",
+            "Rheumatoid Arthritis: National Clinical Guideline for Management and Treatment in Adults",
+            "National Collaborating Centre for Chronic Conditions (UK)",
+            "2009-02",
+            "",
+        ),
         "mauriciomanoel-pubmed_result_1.xml": (
-            "15370989", 'Older adults\' attitudes towards and perceptions of "smart home" technologies: a pilot study.',
-            "George Demiris", "2004-06", "10.1080/14639230410001684387"),
-        "titipata-pubmed-29768149.xml": ("29768149", "Inhaled Combined Budesonide-Formoterol as Needed in Mild Asthma.",
-                                         "Paul M O'Byrne", "2018-05-17", "10.1056/nejmoa1715274")}
+            "15370989",
+            'Older adults\' attitudes towards and perceptions of "smart home" technologies: a pilot study.',
+            "George Demiris",
+            "2004-06",
+            "10.1080/14639230410001684387",
+        ),
+        "titipata-pubmed-29768149.xml": (
+            "29768149",
+            "Inhaled Combined Budesonide-Formoterol as Needed in Mild Asthma.",
+            "Paul M O'Byrne",
+            "2018-05-17",
+            "10.1056/nejmoa1715274",
+        ),
+    }
     folder = shared_data / "wild" / "pubmed-xml"
     for name, values in expected.items():
         data = (folder / name).read_bytes()
@@ -143,7 +186,11 @@ def test_the_real_exports(shared_data: Path) -> None:
         assert found.abstract
     structured = paper(pubmed_xml, (folder / "titipata-pubmed-29768149.xml").read_bytes()).abstract
     assert [label for label in ("BACKGROUND: ", "METHODS: ", "RESULTS: ", "CONCLUSIONS: ") if label in structured] == [
-        "BACKGROUND: ", "METHODS: ", "RESULTS: ", "CONCLUSIONS: "]
+        "BACKGROUND: ",
+        "METHODS: ",
+        "RESULTS: ",
+        "CONCLUSIONS: ",
+    ]
     assert "fast-acting β 2-agonist" in structured
 
 
@@ -154,7 +201,10 @@ def test_a_real_export_of_twenty(shared_data: Path) -> None:
     assert (len(items), len(found), count(pubmed_xml, data), sum(bool(p.abstract) for p in found)) == (20, 20, 20, 20)
     assert items[0].line == 4
     assert [(p.id, p.authors[0], p.date) for p in found[:4]] == [
-        ("26421739", "Beatriz Cámara", "2014-09"), ("26373974", "Isabel Larridon", "2015-09"),
-        ("26235221", "Vívian N Gonçalves", "2015-07-31"), ("25762573", "Clio Der Sarkissian", "2015-03")]
+        ("26421739", "Beatriz Cámara", "2014-09"),
+        ("26373974", "Isabel Larridon", "2015-09"),
+        ("26235221", "Vívian N Gonçalves", "2015-07-31"),
+        ("25762573", "Clio Der Sarkissian", "2015-03"),
+    ]
     assert [p.doi for p in found[-2:]] == ["10.1002/ajpa.20480", "10.1089/ast.2006.6.415"]
     assert sum(": " in p.abstract[:40] and p.abstract[:4].isupper() for p in found) == 3

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from semsearch.paper import Paper, collapse_white_space
+from semsearch.paper import Paper
 from semsearch.ranking import Hit
 from semsearch.readers import Located, SourceFile, SourceReader
 from semsearch.writers import bibtex, csl_json, ids, jsonl, ris, tabular, trec
@@ -194,9 +194,10 @@ def assert_same(found: Paper, expected: Paper) -> None:
 
 
 def test_exported_jsonl_reads_back_as_it_was(tmp_path: Path) -> None:
-    clean = replace(MAATEN, abstract=collapse_white_space(MAATEN.abstract), language="en", identifiers=(
-        ("arxiv", "0811.00001"), ("pmid", "123"), ("acl", "N19-1423"), ("openalex", "W2741809807"),
-        ("doi", "10.1000/a_b")))
+    identifiers = (("arxiv", "0811.00001"), ("pmid", "123"), ("acl", "N19-1423"), ("openalex", "W2741809807"),
+                   ("doi", "10.1000/a_b"))
+    abstract = 'A "quoted" word, \'one\', costs 5 dollars; é 日本.'
+    clean = replace(MAATEN, title="Data & more: 100% of it", abstract=abstract, language="en", identifiers=identifiers)
     [found] = read_back(tmp_path, written(jsonl.write_papers, clean))
     assert_same(found, clean)
     assert found.text_key == clean.text_key
