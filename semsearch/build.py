@@ -14,7 +14,7 @@ import numpy as np
 from semsearch.encoding import DEFAULT_MODEL, EncoderIdentity, EncoderRequest
 from semsearch.errors import IndexDamaged, IndexNotFound, IndexStoreError, UsageError
 from semsearch.index import generations
-from semsearch.index.durable import write_atomically
+from semsearch.index.durable import full_disk_named, write_atomically
 from semsearch.index.keyed_vectors import KeyedVectors
 from semsearch.index.locks import build_lock
 from semsearch.index.manifest import PAPERS, VECTOR_KEYS, VECTORS, Manifest
@@ -88,7 +88,8 @@ def build_index(sources: Sequence[str | Path], index_folder: Path | str, options
     made = not run.folder.exists()
     if made and not sources:
         list_sources((), None, (), run.progress)  # says that there is nothing to read, before anything is made
-    run.folder.mkdir(parents=True, exist_ok=True)
+    with full_disk_named(run.folder):
+        run.folder.mkdir(parents=True, exist_ok=True)
     try:
         with build_lock(run.folder, "build"):
             return run.go(sources)

@@ -6,6 +6,7 @@
     ├── InputError                      a source cannot be read
     │   ├── SourceNotFound              a named file or folder is not there
     │   ├── UnknownFormat               the content is of no format that is read here
+    │   ├── UnreadableArchive           an archive, a member of it or a compressed file cannot be unpacked
     │   ├── RecordRejected              a record was unusable and `--strict` was given
     │   └── NothingToIndex              no usable record was found at all
     ├── ModelError
@@ -75,6 +76,10 @@ class SourceNotFound(InputError):
 
 class UnknownFormat(InputError):
     """The content is of no format that is read here."""
+
+
+class UnreadableArchive(InputError):
+    """An archive, a member of it or a compressed file cannot be unpacked: damaged, encrypted, a decompression bomb."""
 
 
 class RecordRejected(InputError):

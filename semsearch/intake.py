@@ -8,12 +8,22 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from semsearch.errors import InputError, NothingToIndex, RecordRejected, SourceNotFound, UnknownFormat, UsageError
+from semsearch.errors import (
+    InputError,
+    MissingExtra,
+    NothingToIndex,
+    RecordRejected,
+    SourceNotFound,
+    UnknownFormat,
+    UnreadableArchive,
+    UsageError,
+)
 from semsearch.index.reader import IndexReader
 from semsearch.index.staged_papers import SourceEntry, StagedPapers
 from semsearch.index.state import RememberedSource
 from semsearch.progress import Progress, Task
 from semsearch.readers import FORMATS, SourceReader
+from semsearch.readers.archives import MEMBER_MARK
 from semsearch.readers.base import Format, Rejected
 from semsearch.readers.sources import STDIN, SourceFile, expand_sources, read_file_sha256
 
@@ -97,7 +107,7 @@ def read_sources(sources: SourceList, staged: StagedPapers, *, strict: bool, pro
 
     Raises:
         RecordRejected: at the first unusable record, where `strict`.
-        UnknownFormat: a file named explicitly is of no known format.
+        UnknownFormat, UnreadableArchive: a file named explicitly is of no known format, or cannot be unpacked.
     """
     intake = Intake()
     known = staged.source_signatures()
@@ -187,11 +197,17 @@ def prune_unseen(sources: SourceList, staged: StagedPapers, intake: Intake, *, c
 
 
 def _vanished(sources: SourceList, known: Collection[str]) -> list[str]:
-    """Return the known files that lay in a folder which was named, and are there no more."""
+    """Return the known files that lay in a folder or an archive which was named, and are there no more.
+
+    What lay in an archive that cannot be unpacked now is not taken for gone.
+    """
     present = {f.path for f, _ in sources.files}
-    folders = [Path(s.path) for s in sources.named if s.path not in sources.gone and Path(s.path).is_dir()]
-    return [path for path in known if path not in present and path != STDIN
-            and any(folder in Path(path).parents for folder in folders)]
+    places = [Path(s.path) for s in sources.named if s.path not in sources.gone]
+    folders = [place for place in places if place.is_dir()]
+    archives = tuple(f"{place}{MEMBER_MARK}" for place in places if place.is_file())
+    unreadable = tuple(f"{f.path}{MEMBER_MARK}" for f, _ in sources.files if f.problem and f.member is None)
+    return [path for path in known if path not in present and path != STDIN and not path.startswith(unreadable)
+            and (path.startswith(archives) or any(folder in Path(path).parents for folder in folders))]
 
 
 def _refusal(file: SourceFile, from_format: str | None) -> str | None:
@@ -209,19 +225,21 @@ def _refusal(file: SourceFile, from_format: str | None) -> str | None:
         return None
     try:
         SourceReader(file, from_format).close()
-    except UnknownFormat as error:
+    except (UnknownFormat, UnreadableArchive) as error:
         return error.message
+    except MissingExtra as error:
+        return str(error).replace("\n", " ")
     return None
 
 
 def _is_unchanged(file: SourceFile, from_format: str | None, known: Mapping[str, tuple[str, str]]) -> bool:
     """Return whether a file has the bytes it had, and the reader that read them is the same."""
-    if file.path == STDIN or file.path not in known:
+    if file.path == STDIN or file.path not in known or file.problem:
         return False
     signature, sha256 = known[file.path]
     if signature not in {_signature(form, from_format) for form in FORMATS}:
         return False
-    return sha256 == read_file_sha256(file.path)
+    return sha256 == read_file_sha256(file)
 
 
 def _shown(name: str) -> str:
@@ -234,4 +252,4 @@ def _signature(form: Format, from_format: str | None) -> str:
 
 
 def _size_bytes(file: SourceFile) -> int:
-    return 0 if file.path == STDIN else os.path.getsize(file.path)
+    return 0 if file.path == STDIN else file.size_bytes

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -168,7 +170,7 @@ def describe(index_folder: Path | str) -> IndexInfo:
             without_abstract=reader.papers.without_abstract(),
             truncated=int((reader.vectors.token_counts > encoder.max_tokens).sum()), factory=manifest.factory,
             search_parameters=manifest.search_parameters, recall_at_10=manifest.recall_at_10,
-            size_bytes=sum(p.stat().st_size for p in index_folder.rglob("*") if p.is_file()),
+            size_bytes=_size_bytes(index_folder),
             waiting_vectors=sum(log.records for log in logs), sources=tuple(reader.papers.source_counts()),
             remembered=tuple(s.path for s in reader.state.sources))
 
@@ -215,6 +217,16 @@ def remove_index(index_folder: Path | str) -> None:
                 path.unlink()
     (index_folder / "build.lock").unlink(missing_ok=True)
     index_folder.rmdir()
+
+
+def _size_bytes(folder: Path) -> int:
+    """Return what the files under a folder take; those that a build removes meanwhile do not count."""
+    total = 0
+    for parent, _, names in os.walk(folder):
+        for name in names:
+            with suppress(FileNotFoundError):
+                total += os.path.getsize(os.path.join(parent, name))
+    return total
 
 
 def _deleted_as(name: str, state: State) -> Deletion:

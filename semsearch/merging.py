@@ -16,6 +16,7 @@ from typing import Final
 from semsearch.identifiers import alias_key
 from semsearch.paper import Paper, comparable
 
+_NAME_SUFFIXES: Final = frozenset({"jr", "sr", "ii", "iii", "iv", "2nd", "3rd"})
 _WORDS_AGREE: Final = 0.8
 """Share of common words (Jaccard) from which two titles or abstracts are taken for spellings of one."""
 _PREFIX_WORDS: Final = 4
@@ -151,8 +152,10 @@ def _title_year_author(paper: Paper) -> tuple[str, int, str] | None:
 
 def _family_name(author: str) -> str:
     family, comma, _ = author.partition(",")
-    name = comparable(family if comma else author)
-    return name if comma else name.rsplit(" ", 1)[-1]
+    words = comparable(family if comma else author).split()
+    while len(words) > 1 and words[-1] in _NAME_SUFFIXES:
+        words.pop()
+    return " ".join(words) if comma else " ".join(words[-1:])
 
 
 def _same_work(a: _Features, b: _Features) -> bool:

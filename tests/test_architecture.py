@@ -47,6 +47,7 @@ DOORS = {
     "sqlite3": ("semsearch.index",),
     "portalocker": ("semsearch.index",),
     "zstandard": ("semsearch.readers",),
+    "pyarrow": ("semsearch.readers.parquet",),
     "pylatexenc": ("semsearch.cleaning",),
     "sentence_transformers": ("semsearch.encoder",),
     "torch": ("semsearch.encoder",),
@@ -57,7 +58,7 @@ DOORS = {
 }
 
 # Slow to import, so left alone until something is computed.
-HEAVY = {"numpy", "torch", "transformers", "faiss", "sentence_transformers", "scipy", "sklearn"}
+HEAVY = {"numpy", "pyarrow", "torch", "transformers", "faiss", "sentence_transformers", "scipy", "sklearn"}
 
 
 def module_name(path: Path) -> str:

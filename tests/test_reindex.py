@@ -13,7 +13,7 @@ from made_papers import answers, generation_folder, papers_in, record, records, 
 from semsearch.errors import IndexNotFound, UsageError
 from semsearch.index.reader import IndexReader
 from semsearch.maintenance import delete, describe, restore, verify
-from semsearch.reindex import ReindexOptions, reindex
+from semsearch.reindex import ReindexOptions, reindex_index
 
 
 @pytest.fixture
@@ -39,7 +39,7 @@ def dumped(index: Path) -> list[str]:
 
 def test_another_factory_encodes_nothing_and_links_the_vectors(index, fake_provider):
     before, table, hits = inodes(index), dumped(index), answers(index)
-    summary = reindex(index, ReindexOptions(factory="HNSW8"), provider=fake_provider)
+    summary = reindex_index(index, ReindexOptions(factory="HNSW8"), provider=fake_provider)
     after = inodes(index)
     assert (summary.encoded, summary.reused, fake_provider.loaded, summary.papers) == (0, 40, 0, 40)
     assert (summary.factory, summary.generation) == ("HNSW8", 2)
@@ -48,15 +48,15 @@ def test_another_factory_encodes_nothing_and_links_the_vectors(index, fake_provi
     assert "index.faiss" in after
     assert dumped(index) == table
     assert verify(index).problems == ()
-    assert reindex(index, ReindexOptions(factory="Flat"), provider=fake_provider).factory == "Flat"
+    assert reindex_index(index, ReindexOptions(factory="Flat"), provider=fake_provider).factory == "Flat"
     assert "index.faiss" not in inodes(index)
     assert answers(index) == hits
 
 
 def test_the_same_factory_links_the_structure(index, fake_provider):
-    reindex(index, ReindexOptions(factory="HNSW8"), provider=fake_provider)
+    reindex_index(index, ReindexOptions(factory="HNSW8"), provider=fake_provider)
     before = inodes(index)
-    summary = reindex(index, provider=fake_provider)
+    summary = reindex_index(index, provider=fake_provider)
     assert summary.factory == "HNSW8"
     assert {name: inodes(index)[name] for name in ("vectors.npy", "vector_keys.npy", "index.faiss")} == \
         {name: before[name] for name in ("vectors.npy", "vector_keys.npy", "index.faiss")}
@@ -64,7 +64,7 @@ def test_the_same_factory_links_the_structure(index, fake_provider):
 
 def test_another_model_encodes_everything_and_an_old_reader_goes_on(index, fake_provider):
     with IndexReader(index) as reader:
-        summary = reindex(index, ReindexOptions(model="second"), provider=fake_provider)
+        summary = reindex_index(index, ReindexOptions(model="second"), provider=fake_provider)
         assert (summary.encoded, len(fake_provider.encoded), summary.generation) == (40, 40, 2)
         assert (describe(index).model, reader.manifest.encoder.model) == ("second", "first")
         assert len(reader.papers.get([0, 39])) == 2
@@ -73,18 +73,18 @@ def test_another_model_encodes_everything_and_an_old_reader_goes_on(index, fake_
 
 
 def test_another_limit_counts_what_it_cuts(index):
-    summary = reindex(index, ReindexOptions(max_tokens=20), provider=FakeProvider())
+    summary = reindex_index(index, ReindexOptions(max_tokens=20), provider=FakeProvider())
     assert (summary.encoded, summary.max_tokens, summary.truncated) == (40, 20, 40)
     assert describe(index).model == "first"
-    assert reindex(index, ReindexOptions(max_tokens=100), provider=FakeProvider()).truncated == 0
+    assert reindex_index(index, ReindexOptions(max_tokens=100), provider=FakeProvider()).truncated == 0
 
 
 def test_it_takes_out_deleted_papers_and_brings_back_restored_ones(index, fake_provider):
     delete(index, ["p3", "p7"])
-    summary = reindex(index, provider=fake_provider)
+    summary = reindex_index(index, provider=fake_provider)
     assert (summary.papers, summary.removed, summary.encoded, summary.deleted) == (38, 2, 0, 2)
     restore(index, ["p7"])
-    summary = reindex(index, provider=fake_provider)
+    summary = reindex_index(index, provider=fake_provider)
     assert (summary.papers, summary.added, fake_provider.encoded) == (39, 1, [f"{record(7)['title']} {record(7)['abstract']}"])
     assert "p7" in papers_in(index) and "p3" not in papers_in(index)
     assert verify(index).problems == ()
@@ -94,8 +94,8 @@ def test_what_makes_no_sense_changes_nothing(index, fake_provider, tmp_path):
     before = answers(index)
     for factory in ("Nonsense", "IVF41,Flat"):
         with pytest.raises(UsageError, match=factory):
-            reindex(index, ReindexOptions(factory=factory), provider=fake_provider)
+            reindex_index(index, ReindexOptions(factory=factory), provider=fake_provider)
     with pytest.raises(IndexNotFound, match="nothing"):
-        reindex(tmp_path / "nothing", provider=fake_provider)
+        reindex_index(tmp_path / "nothing", provider=fake_provider)
     assert not (tmp_path / "nothing").exists()
     assert (answers(index), describe(index).generation) == (before, 1)

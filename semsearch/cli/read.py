@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from semsearch.reading import FileReport, Library
 
 RECORDS_REJECTED = 3
+_REJECTS_SHOWN = 5
 _FORMATS = tuple(name for name in PAPER_FORMATS if name != "table")
 
 
@@ -35,10 +36,10 @@ Examples:
 @click.pass_context
 def command(ctx: click.Context, sources: tuple[str, ...], from_format: str | None, output: Output,
             report_file: Path | None, strict: bool, console: Console) -> None:
-    """Read files as `build` does, and print the papers: to check a library, or to convert it.
+    """Read files and print their papers.
 
-    Papers go to standard output or to -o FILE, as JSON Lines where no format is named; the report goes to standard
-    error. Records of one work are merged. Exit status 3 says that some records were rejected.
+    It reads as `build` does: to check a library, or to convert it. Papers go to standard output or to -o FILE, as JSON
+    Lines where no format is named; the report goes to standard error. Records of one work are merged. Exit status 3 says that some records were rejected.
     """
     from semsearch.cli.output import write_papers
     from semsearch.reading import read_library
@@ -60,10 +61,11 @@ def _lines(library: Library, report: list[FileReport]) -> Iterator[str]:
         detail = f"; {c.detail}" if c.detail else ""
         yield (f"{c.name}: {c.records:,} records = {c.papers:,} papers + {c.merged:,} merged + {c.rejected:,} rejected; "
                f"{c.with_abstract:,} with abstract ({c.format}, {c.encoding}{detail})")
-        for reject in file.rejected[:5]:
+        for reject in file.rejected[:_REJECTS_SHOWN]:
             yield f"  line {reject.line}: {reject.reason}" + (f": {reject.value[:80]}" if reject.value else "")
-        if len(file.rejected) > 5:
-            yield f"  and {len(file.rejected) - 5:,} more; --report FILE has them all"
+        more = len(file.rejected) - _REJECTS_SHOWN
+        if more > 0:
+            yield f"  and {more:,} more; --report FILE has them all"
     for name, reason in library.refused.items():
         yield f"{name}: not read. {reason}"
     if library.renamed:

@@ -15,6 +15,7 @@ from typing import IO, Any
 import portalocker
 
 from semsearch.errors import IndexBusy
+from semsearch.index.durable import full_disk_named
 
 _AT_ONCE = portalocker.LockFlags.NON_BLOCKING
 
@@ -27,7 +28,7 @@ def build_lock(index_folder: Path, purpose: str) -> Iterator[None]:
         IndexBusy: at once, naming the process that holds it and since when.
     """
     path = index_folder / "build.lock"
-    with open(path, "a+", encoding="utf-8") as file:
+    with full_disk_named(index_folder), open(path, "a+", encoding="utf-8") as file:
         try:
             portalocker.lock(file, portalocker.LockFlags.EXCLUSIVE | _AT_ONCE)
         except portalocker.LockException:
@@ -44,7 +45,7 @@ def build_lock(index_folder: Path, purpose: str) -> Iterator[None]:
 @contextmanager
 def publish_lock(index_folder: Path) -> Iterator[None]:
     """Hold the short lock under which generations are published and `state.json` is changed; waits for it."""
-    with open(index_folder / "publish.lock", "a+b") as file:
+    with full_disk_named(index_folder), open(index_folder / "publish.lock", "a+b") as file:
         portalocker.lock(file, portalocker.LockFlags.EXCLUSIVE)
         yield
 

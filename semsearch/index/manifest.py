@@ -116,4 +116,9 @@ def damaged(path: Path, what: str) -> IndexDamaged:
     """Return the error for a file of an index that is not what was written."""
     return IndexDamaged(f"The index is damaged: {path} {what}.",
                         "Restore that file from a copy, or build the index again from its sources with: "
-                        "semsearch build --rebuild -i NAME [SOURCE...]")
+                        f"semsearch build --rebuild -i {_index_name(path)} [SOURCE...]")
+
+
+def _index_name(path: Path) -> str:
+    parts = path.parts
+    return parts[parts.index("generations") - 1] if "generations" in parts else path.parent.name

@@ -76,25 +76,33 @@ class StagedPapers:
 
     def __init__(self, path: Path, base: Path | None) -> None:
         self._path = path
+        self._incoming = path.with_name(_INCOMING)
         if base is not None:
             shutil.copyfile(base, path)
         self._connection = sqlite3.connect(path, isolation_level=None)
-        self._connection.execute("PRAGMA journal_mode = OFF")  # a crash throws the whole staged file away
-        self._connection.execute("PRAGMA synchronous = OFF")  # publishing syncs it once
-        self._connection.execute("PRAGMA cache_size = -65536")
-        if base is None:
-            self._connection.executescript(SCHEMA)
-        self._incoming = path.with_name(_INCOMING)
-        self._connection.execute("ATTACH ? AS incoming", [str(self._incoming)])
-        self._connection.execute("PRAGMA incoming.journal_mode = OFF")
-        self._connection.execute("CREATE TABLE incoming.records_data (record INTEGER PRIMARY KEY, data TEXT NOT NULL)")
-        self._connection.execute("BEGIN")
+        try:
+            with self._errors():
+                self._prepare(new=base is None)
+        except BaseException:
+            self.abandon()
+            raise
         self._run = 1 + (self._value("SELECT MAX(run) FROM records") or 0)
         self._next_row = 1 + self._value("SELECT COALESCE(MAX(row), -1) FROM papers")
         self._dirty: set[int] = set()
         self._taken_ids: frozenset[str] = frozenset()
         self.changes = Changes()
         self.changed = base is None
+
+    def _prepare(self, new: bool) -> None:
+        self._connection.execute("PRAGMA journal_mode = OFF")  # a crash throws the whole staged file away
+        self._connection.execute("PRAGMA synchronous = OFF")  # publishing syncs it once
+        self._connection.execute("PRAGMA cache_size = -65536")
+        if new:
+            self._connection.executescript(SCHEMA)
+        self._connection.execute("ATTACH ? AS incoming", [str(self._incoming)])
+        self._connection.execute("PRAGMA incoming.journal_mode = OFF")
+        self._connection.execute("CREATE TABLE incoming.records_data (record INTEGER PRIMARY KEY, data TEXT NOT NULL)")
+        self._connection.execute("BEGIN")
 
     def close(self) -> None:
         """Commit and close the file, whole on disk but not yet synced."""

@@ -12,6 +12,7 @@ import struct
 import time
 import zlib
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -106,20 +107,23 @@ def read_logs(folder: Path, dimension: int) -> KeyedVectors:
 def inspect_logs(index_folder: Path, dimension_of: dict[str, int]) -> list[LogReport]:
     """Return what each log holds; `dimension_of` gives the dimension by fingerprint, others are read from the file."""
     reports = []
-    for path in sorted((index_folder / FOLDER).glob("*/*.log")):
-        size = path.stat().st_size
-        if size < _HEADER_BYTES:  # its process died before it had written a first vector
-            reports.append(LogReport(path, True, 0, 0, size))
-            continue
-        dimension = dimension_of.get(path.parent.name) or _dimension_in(path)
-        records = _records(path, dimension, _record_dtype(dimension)) if dimension else None
-        if records is None:
-            reports.append(LogReport(path, False, 0, 0, 0))
-            continue
-        whole = int(_intact(records).sum())
-        torn = (size - _HEADER_BYTES) % records.dtype.itemsize
-        reports.append(LogReport(path, True, whole, len(records) - whole, torn))
+    with suppress(FileNotFoundError):  # a build that is done removes logs
+        for path in sorted((index_folder / FOLDER).glob("*/*.log")):
+            with suppress(FileNotFoundError):
+                reports.append(_inspect(path, dimension_of))
     return reports
+
+
+def _inspect(path: Path, dimension_of: dict[str, int]) -> LogReport:
+    size = path.stat().st_size
+    if size < _HEADER_BYTES:  # its process died before it had written a first vector
+        return LogReport(path, True, 0, 0, size)
+    dimension = dimension_of.get(path.parent.name) or _dimension_in(path)
+    records = _records(path, dimension, _record_dtype(dimension)) if dimension else None
+    if records is None:
+        return LogReport(path, False, 0, 0, 0)
+    whole = int(_intact(records).sum())
+    return LogReport(path, True, whole, len(records) - whole, (size - _HEADER_BYTES) % records.dtype.itemsize)
 
 
 def fold_in(folder: Path, published: KeyedVectors, dimension: int) -> None:

@@ -10,10 +10,10 @@ from typing import BinaryIO, Final
 from semsearch.identifiers import normalise_acl, normalise_doi
 from semsearch.paper import Paper
 from semsearch.readers.base import Format, ReadItem, RecordCounter
-from semsearch.readers.counting import PatternCounter
 from semsearch.readers.dates import date_of
 from semsearch.readers.parts import Parts
 from semsearch.readers.text import sniff_text
+from semsearch.readers.xml_counting import ElementCounter
 from semsearch.readers.xml_records import (
     Element,
     XmlLayout,
@@ -48,8 +48,8 @@ def read(stream: BinaryIO, name: str) -> Iterator[ReadItem]:
 
 
 def counter() -> RecordCounter:
-    """Return a counter of the papers' start tags."""
-    return PatternCounter(rb"<paper[\s/>]")
+    """Return a counter of the papers."""
+    return ElementCounter(("paper",))
 
 
 @dataclass(slots=True)

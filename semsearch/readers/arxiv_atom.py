@@ -9,11 +9,11 @@ from typing import BinaryIO, Final
 from semsearch.identifiers import normalise_arxiv, normalise_doi
 from semsearch.paper import Paper
 from semsearch.readers.base import Format, ReadItem, RecordCounter
-from semsearch.readers.counting import PatternCounter
 from semsearch.readers.dates import date_of
 from semsearch.readers.fields import WrongType
 from semsearch.readers.parts import Parts
 from semsearch.readers.text import sniff_text
+from semsearch.readers.xml_counting import ElementCounter
 from semsearch.readers.xml_records import Element, XmlLayout, child, children, read_xml, text_at
 
 API_ERROR: Final = "an error message of the arXiv API"
@@ -36,8 +36,8 @@ def read(stream: BinaryIO, name: str) -> Iterator[ReadItem]:
 
 
 def counter() -> RecordCounter:
-    """Return a counter of the entries' start tags."""
-    return PatternCounter(rb"<(?:[\w.-]+:)?entry[\s/>]")
+    """Return a counter of the entries."""
+    return ElementCounter(("entry",))
 
 
 def _paper_of(entry: Element, gap: str) -> Paper:

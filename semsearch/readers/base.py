@@ -72,7 +72,7 @@ class Format:
     `looks_like(name, head)` gets the file's name (lower case, compression suffix removed) and up to 64 KiB of its
     decompressed beginning as bytes; it returns how sure it is, 0 (not this) to 100. Evidence in the content counts
     more than the name.
-    `read(stream, name)` gets the decompressed bytes and yields one item per record, in the order of the file; it
+    `read(stream, path)` gets the decompressed bytes and yields one item per record, in the order of the file; it
     never raises for what stands in the file and never loads the whole file where the format can be streamed.
     `version` is raised whenever `read` would give other papers for the same bytes.
     `counter()` gives a counter of records (`semsearch.readers.counting`): what it counts and `read` did not give is

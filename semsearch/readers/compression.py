@@ -27,8 +27,8 @@ _ZSTD_SKIPPABLE_MAGIC: Final = b"\x2a\x4d\x18"
 COMPRESSION_SUFFIXES: Final = (".gz", ".gzip", ".zst", ".zstd", ".bz2", ".xz")
 
 
-class _Damaged(Exception):
-    """The compressed data is cut or damaged; what came before is good."""
+class Damaged(Exception):
+    """Compressed data or an archive is cut or damaged; what came before is good."""
 
 
 class RawFile(io.RawIOBase):
@@ -100,14 +100,17 @@ class SourceStream(io.RawIOBase):
     def _next_block(self) -> bytes:
         try:
             return next(self._blocks, b"")
-        except _Damaged:
+        except Damaged:
             self.damaged = True
             return b""
 
     def drain(self) -> None:
         """Read what is left of the file, so that the hash covers all of it."""
-        while self._buffered.read(BLOCK_BYTES):
-            pass
+        try:
+            while self._buffered.read(BLOCK_BYTES):
+                pass
+        except Damaged:
+            self.damaged = True
 
     @property
     def bytes_read(self) -> int:
@@ -125,7 +128,7 @@ class SourceStream(io.RawIOBase):
 
 
 def _decompressed(file: io.BufferedReader) -> Iterator[bytes]:
-    """Yield the content of `file` in blocks, decompressed by its first bytes; raises _Damaged."""
+    """Yield the content of `file` in blocks, decompressed by its first bytes; raises Damaged."""
     magic = file.peek(10)[:10]
     if magic.startswith(_GZIP_MAGIC):
         yield from _blocks_of(gzip.GzipFile(fileobj=file))
@@ -136,7 +139,7 @@ def _decompressed(file: io.BufferedReader) -> Iterator[bytes]:
     elif magic.startswith(_ZSTD_MAGIC) or (magic[1:4] == _ZSTD_SKIPPABLE_MAGIC and 0x50 <= magic[0] <= 0x5F):
         yield from _zstd_blocks(file)
     else:
-        while block := file.read(BLOCK_BYTES):
+        while block := file.read1(BLOCK_BYTES):  # `read` would lose what came before a damage in an archive
             yield block
 
 
@@ -146,7 +149,7 @@ def _blocks_of(file: gzip.GzipFile | bz2.BZ2File | lzma.LZMAFile) -> Iterator[by
         try:
             block = file.read1(BLOCK_BYTES)
         except (EOFError, OSError, zlib.error, lzma.LZMAError) as error:
-            raise _Damaged from error
+            raise Damaged from error
         if not block:
             return
         yield block
@@ -165,10 +168,10 @@ def _zstd_blocks(file: io.BufferedReader) -> Iterator[bytes]:
             try:
                 block = frame.decompress(piece)
             except (zstandard.ZstdError, MemoryError) as error:
-                raise _Damaged from error
+                raise Damaged from error
             in_frame = not frame.eof
             piece = frame.unused_data if frame.eof else b""
             if block:
                 yield block
     if in_frame:
-        raise _Damaged
+        raise Damaged

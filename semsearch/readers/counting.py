@@ -14,10 +14,15 @@ from semsearch.readers.text import HEAD_BYTES, sniff_encoding
 _OVERLAP_BYTES: Final = 256
 """Longest match that may be cut by the border of two blocks."""
 _BLOCK_BYTES: Final = 1 << 16
+_LINE_BYTES: Final = 4096
+"""So much of a line that goes on for ever is kept to tell what it is."""
 
 
 class PatternCounter:
-    """Counts the matches of a pattern; one shorter than 256 bytes is found across blocks too."""
+    """Counts the matches of a pattern; one shorter than 256 bytes is found across blocks too.
+
+    The pattern must not be anchored at the beginning of a line: a block may begin anywhere.
+    """
 
     def __init__(self, pattern: bytes, flags: int = 0) -> None:
         self._pattern = re.compile(pattern, flags)
@@ -53,7 +58,8 @@ class LineCounter:
         """Count the whole lines so far."""
         lines = (self._rest + block).splitlines(keepends=True)
         # The last line may go on, and a carriage return at the end may be half of a line end.
-        self._rest = lines.pop() if lines else b""
+        rest = lines.pop() if lines else b""
+        self._rest = rest[:_LINE_BYTES] + (b"\r" if rest[_LINE_BYTES:].endswith(b"\r") else b"")
         self._total += sum(1 for line in lines if self._counts(line))
 
     def total(self) -> int:
@@ -64,7 +70,8 @@ class LineCounter:
 class CountedStream(io.RawIOBase):
     """A binary stream that shows all that is read from it to a counter, if there is one.
 
-    UTF-16 is recoded to UTF-8 for the counter, and a byte order mark is taken off.
+    UTF-16 is recoded to UTF-8 for the counter, and a byte order mark is taken off, unless the counter is one of a binary
+    format and says that it `takes_raw_bytes`.
     """
 
     def __init__(self, stream: BinaryIO, counter: RecordCounter | None) -> None:
@@ -118,7 +125,8 @@ class CountedStream(io.RawIOBase):
     def _begin(self) -> None:
         """Feed the beginning, once enough of it is there to tell its encoding."""
         head, self._head = self._head or b"", None
-        encoding, mark_bytes = sniff_encoding(head[:HEAD_BYTES])
+        is_binary = getattr(self._counter, "takes_raw_bytes", False)
+        encoding, mark_bytes = ("utf-8", 0) if is_binary else sniff_encoding(head[:HEAD_BYTES])
         if encoding != "utf-8":
             self._decoder = codecs.getincrementaldecoder(encoding)("replace")
         self._feed(head[mark_bytes:])

@@ -27,7 +27,7 @@ _MAGIC: Final = (
     (codecs.BOM_UTF32_LE, Foreign("text in UTF-32", _AS_TEXT)),
     (codecs.BOM_UTF32_BE, Foreign("text in UTF-32", _AS_TEXT)),
     (b"%PDF-", Foreign("PDF", "Give the abstracts as a text, CSV or JSON Lines file.")),
-    (b"PAR1", Foreign("Parquet")),
+    (b"PARE", Foreign("an encrypted Parquet file", "Decrypt it, or export it as CSV or JSON Lines and read that.")),
     (b"ARROW1", Foreign("Arrow")),
     (b"SQLite format 3\0", Foreign("an SQLite database")),
     (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", Foreign("an old Word or Excel file", _AS_TEXT)),
@@ -42,7 +42,12 @@ _MAGIC: Final = (
     (b"\x93NUMPY", Foreign("a NumPy array")),
 )
 _ZIP_PARTS: Final = ((b"word/", Foreign("a Word document", _AS_TEXT)), (b"xl/", Foreign("an Excel workbook")),
-                     (b"opendocument", Foreign("an OpenDocument file", _AS_TEXT)))
+                     (b"ppt/", Foreign("a PowerPoint presentation", _AS_TEXT)),
+                     (b"opendocument", Foreign("an OpenDocument file", _AS_TEXT)),
+                     (b"application/epub+zip", Foreign("an EPUB book", _AS_TEXT)),
+                     (b"META-INF/", Foreign("a Java archive")))
+_PIPED_ZIP: Final = Foreign("a ZIP archive inside another file or from a pipe", "Unpack it and name the files in it.")
+"""One that lies on disk as a file of its own is taken apart before formats are looked for."""
 _TAR_MAGIC_AT: Final = 257
 
 _HTML_START: Final = re.compile(
@@ -81,8 +86,7 @@ def _binary_format(head: bytes) -> Foreign | None:
         if head.startswith(magic):
             return foreign
     if head.startswith(b"PK\x03\x04"):
-        return next((foreign for part, foreign in _ZIP_PARTS if part in head),
-                    Foreign("a ZIP archive", "Unpack it and name the files in it."))
+        return next((foreign for part, foreign in _ZIP_PARTS if part in head), _PIPED_ZIP)
     if head[_TAR_MAGIC_AT:_TAR_MAGIC_AT + 5] == b"ustar":
         return Foreign("a tar archive", "Unpack it and name the files in it.")
     return None

@@ -9,11 +9,11 @@ from typing import BinaryIO, Final
 from semsearch.identifiers import normalise_arxiv, normalise_doi, normalise_pmid
 from semsearch.paper import Paper
 from semsearch.readers.base import Format, ReadItem, RecordCounter
-from semsearch.readers.counting import PatternCounter
 from semsearch.readers.dates import date_of, year_of
 from semsearch.readers.names import given_first
 from semsearch.readers.parts import Parts
 from semsearch.readers.text import sniff_text
+from semsearch.readers.xml_counting import ElementCounter
 from semsearch.readers.xml_records import Element, XmlLayout, child, children, markup_of, read_xml, text_at
 
 _START: Final = re.compile(
@@ -37,8 +37,8 @@ def read(stream: BinaryIO, name: str) -> Iterator[ReadItem]:
 
 
 def counter() -> RecordCounter:
-    """Return a counter of the records' start tags."""
-    return PatternCounter(rb"<(?:[\w.-]+:)?record[\s/>]")
+    """Return a counter of the records."""
+    return ElementCounter(("record",))
 
 
 def _paper_of(record: Element, gap: str) -> Paper:

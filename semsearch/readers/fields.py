@@ -63,8 +63,9 @@ _NORMALISE: Final[Mapping[str, Callable[[str], str]]] = {
     "openalex": normalise_openalex}
 _S2_HASH: Final = re.compile(r"^[0-9a-f]{40}$")
 _ARXIV_CATEGORY: Final = re.compile(r"^[a-z-]+(?:\.[A-Za-z-]{2,})?$")
-_MARKUP_OF_SPACE: Final[dict[str, Markup]] = {"jsonl": "latex", "text": "latex"}
-"""JSON Lines come from arXiv, OpenReview and conferences, where abstracts are LaTeX; tables from databases' exports."""
+_MARKUP_OF_SPACE: Final[dict[str, Markup]] = {"jsonl": "latex", "text": "latex", "parquet": "latex"}
+"""JSON Lines and Parquet come from arXiv, OpenReview and conferences, where abstracts are LaTeX; tables from databases."""
+_EXPORTED_MARKUPS: Final = frozenset({"plain", "latex", "html"})
 _COMMA_OUTSIDE_BRACKETS: Final = re.compile(r",(?![^()]*\))")
 _NESTED: Final = ("metadata", "externalids", "ids")
 _TEXT_KEYS: Final = ("name", "displayname", "value", "raw", "text", "label", "term", "category", "title", "url", "url1")
@@ -95,9 +96,8 @@ def paper_of_fields(record: Mapping[str, object], space: str) -> Paper:
     The record's own id is an identifier in the id space `space`, such as `jsonl`.
     """
     values = _by_name(record)
-    markup = _MARKUP_OF_SPACE.get(space, "html")
-    raw_title, raw_abstract = _text(values, "title"), _text(values, "abstract")
-    title, abstract = clean_title(raw_title, markup), clean_abstract(raw_abstract, markup)
+    texts = _texts(record, _text(values, "title"), _text(values, "abstract"), _MARKUP_OF_SPACE.get(space, "html"))
+    title, abstract = texts["title"], texts["abstract"]
     own_id = _own_id(values)
     if not title and not abstract:
         raise WrongType(NO_TEXT, own_id)
@@ -109,8 +109,6 @@ def paper_of_fields(record: Mapping[str, object], space: str) -> Paper:
     identifiers = ((f"id:{space}", own_id), *named.items()) if own_id else tuple(named.items())
     return Paper(
         id=own_id or _id_without_own(named) or content_id(title, abstract, authors, year),
-        title=title,
-        abstract=abstract,
         authors=authors,
         year=year,
         date=date or (f"{year:04d}" if year else ""),
@@ -120,8 +118,23 @@ def paper_of_fields(record: Mapping[str, object], space: str) -> Paper:
         doi=named.get("doi", ""),
         language=collapse_white_space(_loose_text(_first(values, "language"))),
         identifiers=identifiers,
-        **kept_raw(raw_title, title, raw_abstract, abstract, markup),
+        title_stands_in=record.get("title_stands_in") is True and bool(abstract),
+        **texts,
     )
+
+
+def _texts(record: Mapping[str, object], title: str, abstract: str, markup: Markup) -> dict[str, str]:
+    """Return title and abstract, cleaned, and what the source wrote.
+
+    A record that says in `markup` what its raw text is written in was exported from an index: its text is clean.
+    """
+    written_in = record.get("markup")
+    if isinstance(written_in, str) and written_in in _EXPORTED_MARKUPS:
+        raw = {name: str(record.get(name) or "") for name in ("raw_title", "raw_abstract")}
+        return {"title": collapse_white_space(title), "abstract": collapse_white_space(abstract), **raw,
+                "markup": "" if written_in == "plain" else written_in}
+    clean = {"title": clean_title(title, markup), "abstract": clean_abstract(abstract, markup)}
+    return clean | kept_raw(title, clean["title"], abstract, clean["abstract"], markup)
 
 
 def kept_raw(raw_title: str, title: str, raw_abstract: str, abstract: str, markup: Markup) -> dict[str, str]:
@@ -212,8 +225,10 @@ def _categories(value: object) -> tuple[str, ...]:
     if isinstance(value, str):
         parts = _split_categories(value)
     elif isinstance(value, list):
-        texts = [_loose_text(part) for part in value]
-        parts = _split_categories(texts[0]) if len(texts) == 1 else texts
+        parts = [_loose_text(part) for part in value]
+        words = parts[0].split() if len(parts) == 1 else []
+        if any("." in word for word in words) and all(_ARXIV_CATEGORY.match(word) for word in words):
+            parts = words
     else:
         parts = (_loose_text(value),)
     return tuple(dict.fromkeys(part for part in map(collapse_white_space, parts) if part))

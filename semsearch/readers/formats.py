@@ -20,6 +20,7 @@ from semsearch.readers import (
     openalex,
     openreview,
     ovid,
+    parquet,
     plain_text,
     pubmed_text,
     pubmed_xml,
@@ -36,8 +37,9 @@ from semsearch.readers.sources import strip_compression
 
 _DOCUMENTS: Final[tuple[Format, ...]] = (
     pubmed_xml.FORMAT, endnote_xml.FORMAT, arxiv_atom.FORMAT, acl_xml.FORMAT, jats.FORMAT, openalex.FORMAT,
-    crossref.FORMAT, openreview.FORMAT, semantic_scholar.FORMAT, csl_json.FORMAT, json_papers.FORMAT)
-"""XML and JSON documents; what is in one of these is no foreign one."""
+    crossref.FORMAT, openreview.FORMAT, semantic_scholar.FORMAT, csl_json.FORMAT, json_papers.FORMAT,
+    parquet.FORMAT)
+"""XML and JSON documents, and Parquet; what is in one of these is no foreign one."""
 
 FORMATS: Final[tuple[Format, ...]] = (
     jsonl.FORMAT, tabular.FORMAT, bibtex.FORMAT, refer.FORMAT, ris.FORMAT, medline.FORMAT, wos.FORMAT,

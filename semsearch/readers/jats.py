@@ -9,10 +9,10 @@ from typing import BinaryIO, Final
 from semsearch.identifiers import normalise_arxiv, normalise_doi
 from semsearch.paper import Paper
 from semsearch.readers.base import Format, ReadItem, RecordCounter
-from semsearch.readers.counting import PatternCounter
 from semsearch.readers.dates import date_of
 from semsearch.readers.parts import Parts
 from semsearch.readers.text import sniff_text
+from semsearch.readers.xml_counting import ElementCounter
 from semsearch.readers.xml_records import Element, XmlLayout, child, children, local_name, markup_of, read_xml, text_at
 
 _START: Final = re.compile(r"<(?:[\w.-]+:)?(?:pmc-articleset|article)[\s>]")
@@ -54,8 +54,8 @@ def read(stream: BinaryIO, name: str) -> Iterator[ReadItem]:
 
 
 def counter() -> RecordCounter:
-    """Return a counter of the articles' start tags."""
-    return PatternCounter(rb"<(?:[\w.-]+:)?article[\s/>]")
+    """Return a counter of the articles."""
+    return ElementCounter(("article",))
 
 
 def _front_only(text: str) -> str:

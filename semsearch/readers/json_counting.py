@@ -10,14 +10,15 @@ from typing import Final
 from semsearch.readers.fields import field_name
 from semsearch.readers.json_elements import LISTS, OF_ONE_PAPER, TEXT_NAMES
 
-_STRING: Final = rb'"(?:[^"\\]|\\.)*+"'
+_STRING: Final = rb'"(?:[^"\\\n]|\\.)*+"'
+"""A string does not go on in the next line, so that a mark too many or too few costs one line."""
 _PLAIN: Final = rb'(?:[^"\[\]{}]++|' + _STRING + rb")"
 _TOKEN: Final = re.compile(
     rb"(" + _STRING + rb')\s*+:\s*+([\[{])|("[\w .-]{2,40}+")\s*+:|' + _STRING + rb'|([{}\[\]"])', re.DOTALL
 )
 _INNER_TOKEN: Final = re.compile(_PLAIN + rb"++|[\[{]" + _PLAIN + rb'*+[\]}]|([{}\[\]"])', re.DOTALL)
 """What is met inside of a record: what opens no bracket, a whole array or object without others in it, a bracket."""
-_REST_OF_STRING: Final = re.compile(rb'(?:[^"\\]|\\.)*+"', re.DOTALL)
+_REST_OF_STRING: Final = re.compile(rb'(?:[^"\\\n]|\\.)*+["\n]', re.DOTALL)
 _HELD_BYTES: Final = 64
 """No name that tells anything is longer, nor is the space before its colon."""
 _LONGEST_NAME: Final = 42
@@ -27,19 +28,20 @@ _LONGEST_NAME: Final = 42
 class _Open:
     """An array or object that is open: the name it stands under, whether an object has a text of a paper.
 
-    `place` is how many objects are around it and whether it stands in an array.
+    `text` is the name of its first text; `place` is how many objects are around it and whether it stands in an array.
     """
 
     is_object: bool
     name: str
     place: tuple[int, bool]
     has_text: bool = False
+    text: str = ""
 
 
 class JsonPaperCounter:
     """Counts the objects that stand where the outermost objects with a title or abstract stand.
 
-    An object with a list of such objects under a name such as `papers` is none itself; the text in a `content` is that
+    The second title of one object is that of another one whose beginning was lost. An object with a list of such objects under a name such as `papers` is none itself; the text in a `content` is that
     of the object around it.
     """
 
@@ -78,9 +80,7 @@ class JsonPaperCounter:
                 self._tail = text[token.start() :]  # a name may be cut, or its colon may follow in the next block
                 return len(text)
             if mark == b'"':
-                self._in_string = True
-                self._tail = _escape_at_end(text[position:])
-                return len(text)
+                return self._pass_line(text, position)
             self._take(name, container, text_name, mark)
             if self._inner:
                 return position
@@ -92,14 +92,21 @@ class JsonPaperCounter:
             mark = token.group(1)
             position = token.end()
             if mark == b'"':
-                self._in_string = True
-                self._tail = _escape_at_end(text[position:])
-                return len(text)
+                return self._pass_line(text, position)
             if mark:
                 self._inner += 1 if mark in b"[{" else -1
                 if not self._inner:
                     self._leave(mark == b"}")
                     return position
+        return len(text)
+
+    def _pass_line(self, text: bytes, position: int) -> int:
+        """Return where the line ends that a mark stands in which no other closes; it may go on in the next block."""
+        end = text.find(b"\n", position)
+        if end >= 0:
+            return end + 1
+        self._in_string = True
+        self._tail = _escape_at_end(text[position:])
         return len(text)
 
     def total(self) -> int:
@@ -124,8 +131,12 @@ class JsonPaperCounter:
             self._leave(mark == b"}")
 
     def _note(self, name: str) -> None:
-        if name in TEXT_NAMES and self._open and self._open[-1].is_object:
-            self._open[-1].has_text = True
+        if name not in TEXT_NAMES or not self._open or not self._open[-1].is_object:
+            return
+        frame = self._open[-1]
+        frame.has_text = True
+        self._objects[frame.place] += name == frame.text
+        frame.text = frame.text or name
 
     def _enter(self, is_object: bool, name: str) -> None:
         place = (self._depth, bool(self._open) and not self._open[-1].is_object)

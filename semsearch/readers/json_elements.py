@@ -140,10 +140,12 @@ class JsonElements:
     def _document(self) -> Iterator[JsonElement]:
         """Yield the records of the object that comes next."""
         line, text = self._window.line, self._recovery.beginning()
-        self._recovery.learn()
+        signature = self._recovery.signature()
         members = _Members()
         yield from self._members(members, is_outer=True)
         if not members.found:
+            if is_record(members.values):
+                self._recovery.learn(signature)
             yield (
                 JsonElement(line, text, problem=NOT_JSON) if members.cut else JsonElement(line, text, members.record())
             )
@@ -151,6 +153,10 @@ class JsonElements:
     def _members(self, members: _Members, is_outer: bool) -> Iterator[JsonElement]:
         self._window.drop(1)
         while (opening := self._peek()) and opening != "}":
+            if opening == "{":  # where a broken member was passed
+                members.found = True
+                yield self._value()
+                continue
             key = self._key()
             if key is None:
                 members.found = True
@@ -225,8 +231,8 @@ class JsonElements:
         value, size, problem = self._decode(0)
         if problem:
             return self._broken(problem)
-        if window.text[window.start] == "{":
-            self._recovery.learn()
+        if is_record(value):
+            self._recovery.learn(self._recovery.signature())
         line, text = window.line, self._recovery.beginning()
         piece = window.text[window.start : window.start + size]
         decoded = window.decoded(piece)

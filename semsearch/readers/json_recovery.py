@@ -12,6 +12,7 @@ _FIRST_KEYS: Final = re.compile(
     rf'\{{\s*"((?:[^"\\]|\\.){{1,100}}+)"\s*:\s*(?:{_SCALAR}\s*,\s*"((?:[^"\\]|\\.){{1,100}}+)"\s*:)?', re.DOTALL
 )
 _INDENT: Final = re.compile(r"\n([ \t]{0,64})\Z")
+_NEXT_OBJECT: Final = re.compile(r'\}\s*,\s*\{(?=\s*")')
 _PIECES: Final = re.compile(r'"(?:[^"\\]|\\.)*+"|["\[\]{}]', re.DOTALL)
 """Strings, brackets, and a quotation mark that no other closes."""
 _END_OF_SCALAR: Final = re.compile(r"[\[\]{},\n]")
@@ -24,7 +25,8 @@ class Recovery:
     """Knows how the records of a document begin, and passes over a broken one.
 
     Records look alike: printed over several lines they have one indentation, in one line they begin with the same
-    names. That is learnt from the first of them, and where it is found next the next one begins.
+    names. That is learnt from the first of them, and where it is found next the next one begins. As long as nothing is
+    known, the next one begins where one object follows another.
     """
 
     def __init__(self, window: TextWindow) -> None:
@@ -36,32 +38,37 @@ class Recovery:
         """Return the beginning of what comes next."""
         return self._window.text[self._window.start : self._window.start + _SHOWN]
 
-    def learn(self) -> None:
-        """Remember how the object that comes next begins, unless one is known."""
-        if self._next is not None:
-            return
+    def signature(self) -> re.Pattern[str] | None:
+        """Return what finds objects that begin like the one that comes next; None where that is known or unclear."""
+        return None if self._next else self._like_this()
+
+    def learn(self, signature: re.Pattern[str] | None) -> None:
+        """Remember how a sound record begins, unless it is known."""
+        self._next = self._next or signature
+
+    def _like_this(self) -> re.Pattern[str] | None:
         window = self._window
         indent = _INDENT.search(window.text, max(0, window.start - 65), window.start)
-        keys = _FIRST_KEYS.match(window.text, window.start)
         if indent:
-            self._next = re.compile(rf'\n{re.escape(indent.group(1))}\{{(?=\s*")')
-        elif keys:
-            first, second = (re.escape(key) if key else "" for key in keys.groups())
-            more = rf'\s*{_SCALAR}\s*,\s*"{second}"\s*:' if second else ""
-            self._next = re.compile(rf'\{{(?=\s*"{first}"\s*:{more})', re.DOTALL)
+            return re.compile(rf'\n{re.escape(indent.group(1))}\{{(?=\s*")')
+        keys = _FIRST_KEYS.match(window.text, window.start)
+        if not keys:
+            return None
+        first, second = (re.escape(key) if key else "" for key in keys.groups())
+        more = rf'\s*{_SCALAR}\s*,\s*"{second}"\s*:' if second else ""
+        return re.compile(rf'\{{(?=\s*"{first}"\s*:{more})', re.DOTALL)
 
     def skip(self) -> None:
         """Pass the broken element that comes next: to its end where its brackets close, else to the next record."""
         window = self._window
         if not len(window):
             return
-        if window.text[window.start] == "{":
-            self.learn()
-        found = self._search()
-        limit = found if found is not None else len(window.text)
-        end = self._balanced_end(limit)
-        if end is None:
-            end = found
+        pattern = self._next or self._like_this() or _NEXT_OBJECT
+        found = self._search(pattern)
+        end = self._balanced_end(found if found is not None else len(window.text))
+        for fallback in (pattern, _NEXT_OBJECT):
+            if end is None:
+                end = found if fallback is pattern else self._search(fallback)
         if end is not None:
             window.drop(max(1, end - window.start))
             return
@@ -70,20 +77,21 @@ class Recovery:
             if not window.extend():
                 window.drop(len(window))
                 return
-            end = self._search(0)
+            end = self._search(pattern, 0)
         window.drop(end - window.start)
 
-    def _search(self, offset: int = 1) -> int | None:
+    def _search(self, pattern: re.Pattern[str], offset: int = 1) -> int | None:
         """Return where in the window the next record begins."""
         window = self._window
-        if self._next is None:
-            return None
-        passed = window.passed
-        found = self._next.search(window.text, max(window.start + offset, self._searched - passed + window.start))
+        start = window.start + offset
+        if pattern is self._next:
+            start = max(start, self._searched - window.passed + window.start)
+        found = pattern.search(window.text, start)
         if found:
             return found.end() - 1
-        # No second look at what has been searched in vain: many broken elements would make it quadratic.
-        self._searched = max(self._searched, passed + len(window) - _OVERLAP)
+        if pattern is self._next:
+            # No second look at what was searched in vain: many broken elements would make it quadratic.
+            self._searched = max(self._searched, window.passed + len(window) - _OVERLAP)
         return None
 
     def _balanced_end(self, limit: int) -> int | None:

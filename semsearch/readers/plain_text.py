@@ -178,10 +178,11 @@ def _item(block: Sequence[Line], heading: Heading) -> ReadItem:
     if is_fragment(abstract):
         return Rejected(block[0].number, TOO_SHORT, collapse_white_space(raw)[:VALUE_CHARACTERS])
     own = paragraph_id(raw)
+    kept = kept_raw("", "", raw_abstract, abstract, "latex")
     return Located(
         Paper(id=own, title=first_sentence(abstract), abstract=abstract, year=heading.year,
               date=f"{heading.year:04d}" if heading.year else "", venue=heading.venue, identifiers=((_SPACE, own),),
-              title_stands_in=True, **kept_raw("", "", raw_abstract, abstract, "latex")),
+              title_stands_in=True, raw_abstract=kept["raw_abstract"], markup=kept["markup"]),
         block[0].number)
 
 

@@ -9,19 +9,16 @@ from typing import BinaryIO, Final
 
 from semsearch.identifiers import normalise_doi
 from semsearch.paper import Paper
-from semsearch.readers.base import Format, ReadItem
+from semsearch.readers.base import Format, ReadItem, RecordCounter
 from semsearch.readers.dates import date_of
 from semsearch.readers.parts import Parts
 from semsearch.readers.text import sniff_text
+from semsearch.readers.xml_counting import ElementCounter
 from semsearch.readers.xml_records import Element, XmlLayout, child, children, local_name, markup_of, read_xml, text_at
 
 _START: Final = re.compile(
     r"(?:<|&lt;)(?:[\w.-]+:)?(?:Pubmed(?:Book)?Article(?:Set)?|MedlineCitation(?:Set)?)(?:[\s>]|&gt;)"
 )
-_RECORD: Final = re.compile(
-    rb"(?:<|&lt;)(?:[\w.-]+:)?(?:(PubmedArticle|PubmedBookArticle)|MedlineCitation)(?=[\s/>]|&gt;)"
-)
-_OVERLAP_BYTES: Final = 128
 _PAGE_BYTES: Final = 64 * 1024
 _CUT_ENTITY: Final = re.compile(rb"&[a-z]{0,4}\Z")
 _NOT_AVAILABLE: Final = re.compile(r"^\[?\s*not available\s*\.?\s*\]?\.?$", re.IGNORECASE)
@@ -78,29 +75,9 @@ class _Page(io.RawIOBase):
         return block
 
 
-class ArticleCounter:
-    """Counts start tags of articles and books; of citations where they do not stand inside of articles."""
-
-    def __init__(self) -> None:
-        self._tail = b""
-        self._outer = 0
-        self._citations = 0
-
-    def feed(self, block: bytes) -> None:
-        """Count the start tags in the next bytes."""
-        text = self._tail + block
-        end = 0
-        for found in _RECORD.finditer(text):
-            end = found.end()
-            if found.group(1):
-                self._outer += 1
-            else:
-                self._citations += 1
-        self._tail = text[max(end, len(text) - _OVERLAP_BYTES) :]
-
-    def total(self) -> int:
-        """Return the number of records."""
-        return self._outer or self._citations
+def counter() -> RecordCounter:
+    """Return a counter of the articles and books, or of the citations where they stand alone."""
+    return ElementCounter(("PubmedArticle", "PubmedBookArticle"), inner=("MedlineCitation",))
 
 
 def _paper_of(record: Element, gap: str) -> Paper | None:
@@ -212,5 +189,5 @@ def _identifiers(record: Element, pmid: str, doi: str) -> dict[str, str]:
 
 
 FORMAT: Final = Format(
-    name="pubmed-xml", title="PubMed XML", looks_like=looks_like, read=read, version=1, counter=ArticleCounter
+    name="pubmed-xml", title="PubMed XML", looks_like=looks_like, read=read, version=1, counter=counter
 )

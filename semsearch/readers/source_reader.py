@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from types import TracebackType
 from typing import BinaryIO, Final
 
-from semsearch.errors import InputError, SourceNotFound, UnknownFormat
+from semsearch.errors import InputError, SourceNotFound, UnknownFormat, UnreadableArchive
 from semsearch.readers.base import Format, Reading, ReadItem, Rejected
 from semsearch.readers.compression import SourceStream
 from semsearch.readers.counting import CountedStream
@@ -24,18 +24,18 @@ UNREAD: Final = "seen in the file, but not understood by its reader"
 class SourceReader:
     """The records of one file, to be iterated once.
 
-    `format` and `size_bytes` (on disk, None for standard input) are known at once; `bytes_read` grows while reading;
-    `sha256`, `encoding`, `detail` and `counted` are settled when the iteration has ended. `counted` is the number of
+    `format` and `size_bytes` (on disk or, in an archive, unpacked; None for standard input) are known at once;
+    `bytes_read` grows while reading; `sha256`, `encoding`, `detail` and `counted` are settled when the iteration has ended. `counted` is the number of
     records that were counted without the parser, None where the format has no such counter; what the parser did not
     give of them is yielded as rejected. Raises UnknownFormat where the content
-    is in no format that is read, SourceNotFound or InputError where the file cannot be opened.
+    is in no format that is read, SourceNotFound, UnreadableArchive or InputError where the file cannot be opened.
     """
 
     def __init__(self, source: SourceFile, from_format: str | None = None) -> None:
         self.source = source
         self._file = _open(source)
         try:
-            self.size_bytes = _size_of(self._file) if source.path != STDIN else None
+            self.size_bytes = _size_of(source, self._file)
             self._stream = SourceStream(self._file, source.name)
             self.format = self._find_format(from_format)
         except BaseException:
@@ -51,7 +51,7 @@ class SourceReader:
             return find_format(self.source.name, head, from_format)
         except UnknownFormat:
             if self._stream.damaged:
-                raise InputError(f"{self.source.name} is compressed, and the compressed data is cut or damaged.",
+                raise UnreadableArchive(f"{self.source.name} is compressed, and the compressed data is cut or damaged.",
                                  "Fetch or make the file again.") from None
             raise
 
@@ -64,7 +64,7 @@ class SourceReader:
     def _items(self) -> Iterator[ReadItem]:
         stream = CountedStream(self._stream.as_binary(), self.format.counter() if self.format.counter else None)
         try:
-            reading = self.format.read(stream.as_binary(), self.source.name)
+            reading = self.format.read(stream.as_binary(), self.source.path)
             if isinstance(reading, Reading):
                 self._reading = reading
             given = last_line = 0
@@ -119,8 +119,10 @@ class SourceReader:
 def _open(source: SourceFile) -> BinaryIO:
     if source.path == STDIN:
         return sys.stdin.buffer
+    if source.problem:
+        raise UnreadableArchive(source.problem, "Unpack it with another program, and name the files in it.")
     try:
-        return open(source.path, "rb")
+        return source.open()
     except FileNotFoundError as error:
         raise SourceNotFound(f"There is no file {source.name!r}.", "Check the path.") from error
     except OSError as error:
@@ -128,6 +130,10 @@ def _open(source: SourceFile) -> BinaryIO:
                          "Check its permissions.") from error
 
 
-def _size_of(file: BinaryIO) -> int | None:
+def _size_of(source: SourceFile, file: BinaryIO) -> int | None:
+    if source.path == STDIN:
+        return None
+    if source.member:
+        return source.member.size_bytes
     status = os.fstat(file.fileno())
     return status.st_size if stat.S_ISREG(status.st_mode) else None

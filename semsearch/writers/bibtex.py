@@ -34,7 +34,8 @@ def write_papers(papers: Iterable[Paper], stream: TextIO) -> None:
 def escape(text: str) -> str:
     """Return `text` with the characters that TeX obeys made harmless, on one line."""
     text = "".join(c for c in " ".join(text.split()) if unicodedata.category(c) not in ("Cc", "Cs"))
-    return "".join(_ESCAPES.get(character, character) for character in text)
+    text = "".join(_ESCAPES.get(character, character) for character in text)
+    return text.replace("--", "-{}-").replace("``", "`{}`").replace("''", "'{}'")
 
 
 def _fields(paper: Paper) -> tuple[str, list[tuple[str, str]]]:
@@ -48,16 +49,21 @@ def _fields(paper: Paper) -> tuple[str, list[tuple[str, str]]]:
         ("title", _braced(_as_written(paper, paper.raw_title) or _title(paper.title))),
         ("author", _braced(" and ".join(_author(author) for author in paper.authors))),
         ("year", _braced(str(paper.year or ""))),
+        ("date", _braced(paper.date if len(paper.date) == len("2017-06-12") else "")),
         ("month", _MONTHS[int(paper.date[5:7]) - 1] if len(paper.date) >= len("2017-06") else ""),
         (venue, _braced(escape(paper.venue))),
         ("doi", _braced(_verbatim(paper.doi))),
         ("eprint", _braced(_verbatim(arxiv))),
         ("archiveprefix", "{arXiv}" if arxiv else ""),
         ("url", _braced(_verbatim(paper.url))),
-        ("keywords", _braced(escape(", ".join(paper.categories)))),
+        ("keywords", _braced(escape(_keywords(paper.categories)))),
         ("abstract", _braced(_as_written(paper, paper.raw_abstract) or escape(paper.abstract))),
     ]
     return kind, [(name, value) for name, value in fields if value]
+
+
+def _keywords(categories: tuple[str, ...]) -> str:
+    return ("; " if any("," in category for category in categories) else ", ").join(categories)
 
 
 def _braced(value: str) -> str:
@@ -83,11 +89,9 @@ def _as_written(paper: Paper, raw: str) -> str:
 
 def _author(name: str) -> str:
     parts = split_name(name)
-    if not parts.given:
-        return f"{{{escape(parts.family)}}}"
+    if not parts.given or _GROUP_SEPARATOR.search(name):
+        return f"{{{escape(name)}}}"
     family = escape(parts.family)
-    if _GROUP_SEPARATOR.search(parts.family):
-        family = f"{{{family}}}"
     # BibTeX's own order: von Last, Jr, First (Patashnik, BibTeXing, section 4).
     return ", ".join(part for part in (family, escape(parts.suffix), escape(parts.given)) if part)
 

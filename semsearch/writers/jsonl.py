@@ -36,15 +36,16 @@ def write_papers(papers: Iterable[Paper], stream: TextIO) -> None:
 
 
 def paper_as_dict(paper: Paper) -> dict[str, object]:
-    """Return a paper under the names of its fields, with its identifiers of other kinds where it has any."""
+    """Return a paper by the names of its fields, with other identifiers and what the source wrote where it has them."""
     document: dict[str, object] = {
         "id": paper.id, "title": paper.title, "abstract": paper.abstract, "authors": list(paper.authors),
         "year": paper.year, "date": paper.date, "venue": paper.venue, "categories": list(paper.categories),
         "url": paper.url, "doi": paper.doi,
     }
     document.update({kind: value for kind, value in paper.identifiers if kind in _OWN_FIELDS})
-    if paper.language:
-        document["language"] = paper.language
+    extras = {"language": paper.language, "raw_title": paper.raw_title, "raw_abstract": paper.raw_abstract,
+              "markup": paper.markup or "plain"}  # by it a reader knows that the text is clean
+    document.update({name: value for name, value in extras.items() if value})
     if paper.title_stands_in:
         document["title_stands_in"] = True
     return document

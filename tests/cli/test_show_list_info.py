@@ -39,7 +39,7 @@ def test_show_says_where_there_is_no_abstract(cli: CommandLine) -> None:
 
 def test_show_by_other_names_and_in_other_formats(built: CommandLine) -> None:
     [paper] = built.json("show", "doi:10.1000/BIRDS", "--json")
-    assert paper == {**BIRDS, "date": "2001"}
+    assert paper == {**BIRDS, "date": "2001", "markup": "plain"}
     assert built.ok("show", "songs2", "-", "--format", "ids", input="birds1\n") == "songs2\nbirds1\n"
     assert built.ok("show", "songs2", "--format", "bibtex").startswith("@misc{songs2,\n  title = {Birds sing}")
 

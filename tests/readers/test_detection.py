@@ -93,7 +93,7 @@ def test_formats_that_are_read(name: str, head: bytes, found: str) -> None:
         ("x.txt", b'{"id": 1, "title": "T", oops\n', "JSON"),
         ("x.tex", b"\\documentclass{article}\n", "LaTeX"),
         ("x.txt", b"%PDF-1.7\n", "PDF"),
-        ("x.txt", b"PAR1xxxx", "Parquet"),
+        ("x.txt", b"PARExxxx", "an encrypted Parquet file"),
         ("x.doc", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "Word"),
         ("x.docx", zip_of("word/document.xml"), "Word document"),
         ("x.xlsx", zip_of("xl/workbook.xml"), "Excel"),

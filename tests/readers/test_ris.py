@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import random
 from pathlib import Path
@@ -12,6 +13,7 @@ from semsearch.paper import Paper
 from semsearch.readers import Located, Rejected, find_format
 from semsearch.readers.fields import NO_TEXT
 from semsearch.readers.ris import FORMAT
+from semsearch.readers.source_reader import DAMAGED
 from semsearch.readers.text import HAS_NUL
 from semsearch.writers.ris import write_papers
 from tests.readers.tagged_reading import counted_in, damaged, papers_of, read_bytes, read_file
@@ -327,6 +329,17 @@ def test_what_the_project_writes_reads_back_to_the_same_papers(shared_data: Path
 
     assert len(again) == 4294
     assert [told(paper) for paper in again] == [told(paper) for paper in papers_of(items)]
+
+
+def test_a_file_whose_compressed_data_is_cut(tmp_path: Path) -> None:
+    path = tmp_path / "x.ris.gz"
+    path.write_bytes(gzip.compress("".join(RECORD.replace("ABC.1", str(n)) for n in range(5000)).encode())[:-5000])
+    reader, items = read_file(path)
+    assert reader.format.name == "ris"
+    papers = papers_of(items)
+    assert all(paper.language == "English" for paper in papers)
+    assert [item.reason for item in items if isinstance(item, Rejected)] == [DAMAGED]
+    assert reader.counted == len(items)
 
 
 def test_damage() -> None:
