@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from semsearch.encoding import Vectors
 from semsearch.errors import UsageError
 from semsearch.index import manifest as manifests
-from semsearch.index.durable import disk_full, file_sha256, full_disk_named
+from semsearch.index.durable import file_sha256, full_disk_named
 from semsearch.index.keyed_vectors import KEY_DTYPE, KeyedVectors
 from semsearch.index.manifest import FAISS, VECTOR_KEYS, VECTORS, Manifest
 
@@ -108,7 +108,10 @@ def write_vectors(folder: Path, vectors: int, dimension: int, blocks: Blocks) ->
                 start = end
         if start != vectors:
             raise AssertionError(f"{start} vectors written where {vectors} were announced")
-        np.save(folder / VECTOR_KEYS, keys, allow_pickle=False)
+        with open(folder / VECTOR_KEYS, "wb") as file:  # not with np.save, which does not say that a disk is full
+            np.lib.format.write_array_header_1_0(file, {"descr": np.lib.format.dtype_to_descr(keys.dtype),
+                                                        "fortran_order": False, "shape": keys.shape})
+            file.write(keys.tobytes())
 
 
 def write_structure(folder: Path, factory: str) -> Structure:
@@ -127,10 +130,9 @@ def write_structure(folder: Path, factory: str) -> Structure:
     for start in range(0, len(vectors), _BLOCK_ROWS):
         index.add(np.ascontiguousarray(vectors[start:start + _BLOCK_ROWS]))
     parameters, recall = _measure(index, vectors)
-    try:
-        faiss.write_index(index, str(folder / FAISS))
-    except RuntimeError as error:
-        raise disk_full(folder) from error
+    with full_disk_named(folder), open(folder / FAISS, "wb") as file:
+        # Given a name, faiss only prints that the last bytes found no room.
+        faiss.write_index(index, faiss.PyCallbackIOWriter(file.write))
     return Structure(factory, parameters, recall)
 
 

@@ -60,8 +60,8 @@ class RecordCounter(Protocol):
         """Take the next bytes of the file, decompressed; UTF-16 comes as UTF-8, a byte order mark is taken off."""
         ...
 
-    def total(self) -> int:
-        """Return the number of records in all that was fed; called once, at the end."""
+    def total(self) -> int | None:
+        """Return the number of records in all that was fed, None if it cannot be told; called once, at the end."""
         ...
 
 

@@ -14,6 +14,8 @@ from semsearch.readers.text import HEAD_BYTES, sniff_encoding
 _OVERLAP_BYTES: Final = 256
 """Longest match that may be cut by the border of two blocks."""
 _BLOCK_BYTES: Final = 1 << 16
+_SHORT_LINE_BYTES: Final = 64
+"""Of a longer line only those that begin with a white space or outside ASCII are looked at."""
 _LINE_BYTES: Final = 4096
 """So much of a line that goes on for ever is kept to tell what it is."""
 
@@ -67,6 +69,36 @@ class LineCounter:
         return self._total + (1 if self._rest and self._counts(self._rest) else 0)
 
 
+class FilledLineCounter:
+    """Counts the lines with anything but white space in them, many at a time."""
+
+    def __init__(self) -> None:
+        self._rest = b""
+        self._total = 0
+
+    def feed(self, block: bytes) -> None:
+        """Count the whole lines so far."""
+        data = self._rest + block
+        # A carriage return at the end may be half of a line end; whether it is one does not change the count.
+        lines = data.splitlines() if b"\r" in data else data.split(b"\n")
+        self._rest = b"" if data.endswith((b"\r", b"\n")) else lines.pop() if lines else b""
+        self._total += _filled(lines)
+
+    def total(self) -> int:
+        """Return the number of lines."""
+        return self._total + _filled([self._rest])
+
+
+def _filled(lines: list[bytes]) -> int:
+    blank = sum(1 for line in lines if (len(line) < _SHORT_LINE_BYTES or not 0x20 < line[0] < 0x7F) and _is_blank(line))
+    return len(lines) - blank
+
+
+def _is_blank(line: bytes) -> bool:
+    """Tell whether there is white space only, of Unicode too, and a space that does not break in whatever encoding."""
+    return not line.strip() or line.decode("utf-8", "replace").isspace() or line.decode("latin-1").isspace()
+
+
 class CountedStream(io.RawIOBase):
     """A binary stream that shows all that is read from it to a counter, if there is one.
 
@@ -101,7 +133,7 @@ class CountedStream(io.RawIOBase):
             self._show(block)
 
     def total(self) -> int | None:
-        """Return the number of records, None without a counter."""
+        """Return the number of records, None without a counter or where it cannot tell."""
         if self._counter is None:
             return None
         if self._head is not None:

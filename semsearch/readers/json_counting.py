@@ -41,8 +41,8 @@ class _Open:
 class JsonPaperCounter:
     """Counts the objects that stand where the outermost objects with a title or abstract stand.
 
-    The second title of one object is that of another one whose beginning was lost. An object with a list of such objects under a name such as `papers` is none itself; the text in a `content` is that
-    of the object around it.
+    The second title of one object is that of another one whose beginning was lost. An object with a list of such
+    objects under a name such as `papers` is none itself; the text in a `content` is that of the object around it.
     """
 
     def __init__(self) -> None:

@@ -133,7 +133,8 @@ class JsonElements:
                 self._window.drop(1)
             elif opening == "}":
                 yield JsonElement(self._window.line, self._recovery.beginning(), problem=NOT_JSON)
-                self._window.drop(1)
+                while self._peek() == "}":
+                    self._window.drop(1)
             else:
                 yield self._value()
 
@@ -271,7 +272,10 @@ class JsonElements:
 
     def _broken(self, problem: str) -> JsonElement:
         line, text = self._window.line, self._recovery.beginning()
-        self._recovery.skip()
+        if problem == TOO_DEEP:
+            self._recovery.skip_deep()
+        else:
+            self._recovery.skip()
         return JsonElement(line, text, problem=problem)
 
 

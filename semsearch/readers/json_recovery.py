@@ -17,6 +17,8 @@ _PIECES: Final = re.compile(r'"(?:[^"\\]|\\.)*+"|["\[\]{}]', re.DOTALL)
 """Strings, brackets, and a quotation mark that no other closes."""
 _END_OF_SCALAR: Final = re.compile(r"[\[\]{},\n]")
 _BEHIND: Final = re.compile(r"\s*(?:[,\]}]|\Z)")
+_DEEP: Final = 500
+_PATTERNS_REMEMBERED: Final = 100
 _OVERLAP: Final = 2048
 _SHOWN: Final = 2000
 
@@ -32,7 +34,7 @@ class Recovery:
     def __init__(self, window: TextWindow) -> None:
         self._window = window
         self._next: re.Pattern[str] | None = None
-        self._searched = 0
+        self._searched: dict[str, int] = {}
 
     def beginning(self) -> str:
         """Return the beginning of what comes next."""
@@ -80,18 +82,30 @@ class Recovery:
             end = self._search(pattern, 0)
         window.drop(end - window.start)
 
+    def skip_deep(self) -> None:
+        """Pass so many opening brackets that the next look at what is nested too deep costs no more than this one."""
+        window = self._window
+        depth = 0
+        end = len(window.text)
+        for piece in _PIECES.finditer(window.text, window.start):
+            depth += piece.group() in "[{"
+            if depth > _DEEP:
+                end = piece.start()
+                break
+        window.drop(max(1, end - window.start))
+
     def _search(self, pattern: re.Pattern[str], offset: int = 1) -> int | None:
         """Return where in the window the next record begins."""
         window = self._window
         start = window.start + offset
-        if pattern is self._next:
-            start = max(start, self._searched - window.passed + window.start)
+        start = max(start, self._searched.get(pattern.pattern, 0) - window.passed + window.start)
         found = pattern.search(window.text, start)
         if found:
             return found.end() - 1
-        if pattern is self._next:
-            # No second look at what was searched in vain: many broken elements would make it quadratic.
-            self._searched = max(self._searched, window.passed + len(window) - _OVERLAP)
+        # No second look at what was searched in vain: many broken elements would make it quadratic.
+        if len(self._searched) > _PATTERNS_REMEMBERED:
+            self._searched.clear()
+        self._searched[pattern.pattern] = window.passed + len(window) - _OVERLAP
         return None
 
     def _balanced_end(self, limit: int) -> int | None:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import BinaryIO, Final
 
 from semsearch.readers.base import VALUE_CHARACTERS, Format, Located, Reading, ReadItem, Rejected
-from semsearch.readers.counting import LineCounter
+from semsearch.readers.counting import FilledLineCounter
 from semsearch.readers.fields import WrongType, has_text_field
 from semsearch.readers.json_papers import paper_of_record
 from semsearch.readers.text import HEAD_BYTES, Line, TextLines, sniff_text
@@ -17,6 +17,8 @@ NOT_JSON: Final = "not valid JSON"
 NOT_OBJECT: Final = "JSON, but no object"
 TOO_DEEP: Final = "JSON nested too deep"
 
+_DECODER: Final = json.JSONDecoder()
+_JSON_SPACE: Final = " \t\n\r"
 _LINES_LOOKED_AT: Final = 20
 _PAPER_START: Final = re.compile(r'\s*\{.{0,2000}?"(?:title|abstract|text|summary)"\s*:', re.IGNORECASE | re.DOTALL)
 """How a first line that is longer than what is looked at begins."""
@@ -53,7 +55,7 @@ def read(stream: BinaryIO, name: str) -> Iterator[ReadItem]:
 
     def items(reading: Reading) -> Iterator[ReadItem]:
         for line in lines:
-            if line.problem or line.text.strip():
+            if line.problem or (line.text and not line.text.isspace()):
                 yield _item(line)
         reading.encoding = lines.encoding
 
@@ -61,20 +63,29 @@ def read(stream: BinaryIO, name: str) -> Iterator[ReadItem]:
 
 
 def _item(line: Line) -> ReadItem:
-    if line.problem:
-        return Rejected(line.number, line.problem, line.text[:VALUE_CHARACTERS])
-    try:
-        record = json.loads(line.text)
-    except RecursionError:
-        return Rejected(line.number, TOO_DEEP, line.text[:VALUE_CHARACTERS])
-    except ValueError:
-        return Rejected(line.number, NOT_JSON, line.text[:VALUE_CHARACTERS])
-    if not isinstance(record, dict):
-        return Rejected(line.number, NOT_OBJECT, line.text[:VALUE_CHARACTERS])
+    record = parse(line)
+    if isinstance(record, Rejected):
+        return record
     try:
         return Located(paper_of_record(record, "jsonl"), line.number)
     except WrongType as problem:
         return Rejected(line.number, str(problem), _shown(problem.value))
+
+
+def parse(line: Line) -> dict[str, object] | Rejected:
+    """Return the object that a line holds, or why it holds none."""
+    number, text, problem = line
+    if problem:
+        return Rejected(number, problem, text[:VALUE_CHARACTERS])
+    try:
+        record, end = _DECODER.raw_decode(text) if text.startswith("{") else (json.loads(text), len(text))
+    except RecursionError:
+        return Rejected(number, TOO_DEEP, text[:VALUE_CHARACTERS])
+    except ValueError:
+        return Rejected(number, NOT_JSON, text[:VALUE_CHARACTERS])
+    if end != len(text) and text[end:].strip(_JSON_SPACE):
+        return Rejected(number, NOT_JSON, text[:VALUE_CHARACTERS])
+    return record if isinstance(record, dict) else Rejected(number, NOT_OBJECT, text[:VALUE_CHARACTERS])
 
 
 def _shown(value: object) -> str:
@@ -86,9 +97,5 @@ def _shown(value: object) -> str:
         return type(value).__name__
 
 
-def counter() -> LineCounter:
-    """Return a counter of the lines that are not blank."""
-    return LineCounter(lambda line: bool(line.strip()))
-
-
-FORMAT: Final = Format(name="jsonl", title="JSON Lines", looks_like=looks_like, read=read, version=1, counter=counter)
+FORMAT: Final = Format(name="jsonl", title="JSON Lines", looks_like=looks_like, read=read, version=1,
+                       counter=FilledLineCounter)

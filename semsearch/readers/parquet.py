@@ -121,7 +121,7 @@ def _cells(column: Any) -> list[object]:
     """Return the values of a column as JSON would give them; what cannot be had is None."""
     try:
         values = column.to_pylist()
-    except (ValueError, OverflowError, *_damage()):
+    except _damage():
         values = [_cell(cell) for cell in column]
     return [_plain(value) for value in values]
 
@@ -132,7 +132,7 @@ def _cell(cell: Any) -> object:
         return cell.as_py()
     except UnicodeDecodeError:
         return bytes(cell.as_buffer()).decode("utf-8", "replace") if hasattr(cell, "as_buffer") else None
-    except (ValueError, OverflowError, *_damage()):
+    except _damage():
         return None
 
 
@@ -172,7 +172,7 @@ def _damage() -> tuple[type[BaseException], ...]:
     """Return what pyarrow raises for damaged files."""
     import pyarrow
 
-    return (pyarrow.ArrowException, OSError, MemoryError)
+    return (pyarrow.ArrowException, OSError, MemoryError, ValueError, OverflowError, IndexError, KeyError)
 
 
 def _plausible_rows(metadata: Any, size_bytes: int) -> int:

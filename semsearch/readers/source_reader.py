@@ -25,10 +25,11 @@ class SourceReader:
     """The records of one file, to be iterated once.
 
     `format` and `size_bytes` (on disk or, in an archive, unpacked; None for standard input) are known at once;
-    `bytes_read` grows while reading; `sha256`, `encoding`, `detail` and `counted` are settled when the iteration has ended. `counted` is the number of
-    records that were counted without the parser, None where the format has no such counter; what the parser did not
-    give of them is yielded as rejected. Raises UnknownFormat where the content
-    is in no format that is read, SourceNotFound, UnreadableArchive or InputError where the file cannot be opened.
+    `bytes_read` grows while reading; `sha256`, `encoding`, `detail` and `counted` are settled when the iteration has
+    ended. `counted` is the number of records that were counted without the parser, None where the format has no such
+    counter or it cannot tell; what the parser did not give of them is yielded as rejected. Raises UnknownFormat where
+    the content is in no format that is read, SourceNotFound, UnreadableArchive or InputError where the file cannot be
+    opened.
     """
 
     def __init__(self, source: SourceFile, from_format: str | None = None) -> None:

@@ -12,6 +12,7 @@ from typing import BinaryIO, Final
 from semsearch.errors import UnknownFormat
 from semsearch.readers.base import VALUE_CHARACTERS, Format, Located, Reading, ReadItem, Rejected
 from semsearch.readers.fields import ALIASES, TEXT_NAMES, WrongType, field_name, paper_of_fields
+from semsearch.readers.table_counting import TableCounter
 from semsearch.readers.text import Line, TextLines, sniff_text
 
 UNCLOSED_QUOTE: Final = "quotation mark opened and not closed"
@@ -311,4 +312,4 @@ def _width_problem(cells: Sequence[str], header: _Header) -> str:
 
 
 FORMAT: Final = Format(name="csv", title="table with a header (CSV, TSV)", looks_like=looks_like, read=read, version=1,
-                       check=check)
+                       check=check, counter=TableCounter)

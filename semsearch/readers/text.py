@@ -6,7 +6,7 @@ import codecs
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import BinaryIO, Final
+from typing import BinaryIO, Final, NamedTuple
 
 from semsearch.readers.base import VALUE_CHARACTERS
 
@@ -31,8 +31,7 @@ _FOREIGN_SHARE: Final = 0.3
 _COMMON_HANZI_SHARE: Final = 0.8
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(NamedTuple):
     """A line without its end, numbered from 1; where `problem` is set it is unusable and `text` is its beginning."""
 
     number: int
@@ -51,10 +50,9 @@ class TextLines:
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream
         self._is_utf16 = False
-        self._utf8_lines = 0
+        self._has_utf8 = False
         self._legacy: set[str] = set()
         self.cut = False
-        self.last_line = 0
 
     @property
     def encoding(self) -> str:
@@ -63,16 +61,35 @@ class TextLines:
             return "utf-16"
         if not self._legacy:
             return "utf-8"
-        if self._utf8_lines or len(self._legacy) > 1:
+        if self._has_utf8 or len(self._legacy) > 1:
             return "mixed"
         return next(iter(self._legacy))
 
     def __iter__(self) -> Iterator[Line]:
-        for number, raw in enumerate(_split_lines(self._utf8_blocks()), 1):
-            if self.cut and raw.is_last:
-                return
-            self.last_line = number
-            yield self._decode(number, raw)
+        number = 0
+        for part in _split_lines(self._utf8_blocks()):
+            if isinstance(part, bytes):
+                text = self._text_of(part)
+                if text is None:
+                    for number, data in enumerate(part.split(b"\n"), number + 1):
+                        yield self._decode(number, data)
+                else:
+                    for number, line in enumerate(text.split("\n"), number + 1):
+                        yield Line(number, line)
+            elif not (self.cut and part.is_last):
+                number += 1
+                yield Line(number, _beginning(part.data), TOO_LONG) if part.too_long else self._decode(number, part.data)
+
+    def _text_of(self, lines: bytes) -> str | None:
+        """Return many lines decoded at once, None where they must be looked at one by one."""
+        if b"\0" in lines:
+            return None
+        try:
+            text = lines.decode("utf-8")
+        except UnicodeDecodeError:
+            return None
+        self._has_utf8 = self._has_utf8 or not text.isascii()
+        return text
 
     def _utf8_blocks(self) -> Iterator[bytes]:
         head = _read_fully(self._stream, HEAD_BYTES)
@@ -94,10 +111,7 @@ class TextLines:
             yield block
         self.cut = bool(getattr(self._stream, "damaged", False))
 
-    def _decode(self, number: int, raw: _RawLine) -> Line:
-        if raw.too_long:
-            return Line(number, _beginning(raw.data), TOO_LONG)
-        data = raw.data
+    def _decode(self, number: int, data: bytes) -> Line:
         if b"\0" in data:
             return Line(number, _beginning(data), HAS_NUL)
         if data.isascii():
@@ -110,10 +124,9 @@ class TextLines:
                 return Line(number, _beginning(data), UNDECODABLE)
             text, encoding = legacy
             self._legacy.add(encoding)
-            if encoding == "cp1252" and not text.isascii() and _has_utf8(data):
-                self._utf8_lines += 1
+            self._has_utf8 |= encoding == "cp1252" and not text.isascii() and _has_utf8(data)
             return Line(number, text)
-        self._utf8_lines += 1
+        self._has_utf8 = True
         return Line(number, text)
 
 
@@ -124,8 +137,11 @@ class _RawLine:
     is_last: bool = False
 
 
-def _split_lines(blocks: Iterator[bytes]) -> Iterator[_RawLine]:
-    """Yield the lines of a stream; of a line over the limit only the beginning is kept."""
+def _split_lines(blocks: Iterator[bytes]) -> Iterator[bytes | _RawLine]:
+    r"""Yield the lines of a stream: many whole ones at once, joined by `\n`; one that is too long and the last one apart.
+
+    Of a line over the limit only the beginning is kept.
+    """
     pieces: list[bytes] = []
     size = 0
     held = b""
@@ -136,12 +152,17 @@ def _split_lines(blocks: Iterator[bytes]) -> Iterator[_RawLine]:
             block, held = block[:-1], b"\r"
         if b"\r" in block:
             block = block.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
-        *complete, rest = block.split(b"\n")
-        for data in complete:
-            size += len(data)
-            too_long = size > LINE_LIMIT_BYTES
-            yield _RawLine(b"".join([*pieces, data]) if not too_long else b"".join(pieces)[:VALUE_CHARACTERS], too_long)
+        end = block.rfind(b"\n")
+        if end >= 0:
+            first_end = block.find(b"\n")
+            if size + first_end > LINE_LIMIT_BYTES:
+                yield _RawLine(b"".join([*pieces, block[:first_end]])[:VALUE_CHARACTERS], too_long=True)
+                if end > first_end:
+                    yield block[first_end + 1:end]
+            else:
+                yield b"".join([*pieces, block[:end]]) if pieces else block[:end]
             pieces, size = [], 0
+        rest = block[end + 1:]
         size += len(rest)
         if size <= LINE_LIMIT_BYTES:
             pieces.append(rest)

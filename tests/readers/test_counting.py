@@ -11,7 +11,7 @@ import pytest
 
 from semsearch.readers import SourceReader
 from semsearch.readers.base import Located, RecordCounter, Rejected
-from semsearch.readers.counting import CountedStream, LineCounter, PatternCounter
+from semsearch.readers.counting import CountedStream, FilledLineCounter, LineCounter, PatternCounter
 from semsearch.readers.source_reader import UNREAD
 from semsearch.readers.sources import SourceFile
 
@@ -35,6 +35,22 @@ def test_blocks_do_not_matter(seed: int) -> None:
     lines = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n")
     counter = LineCounter(lambda line: line.startswith(b"TY  -"))
     assert fed(counter, data, chance) == sum(line.startswith(b"TY  -") for line in lines)
+
+
+BITS = ["a", '{"x": 1}', "\n", "\r", "\r\n", " ", "\t", "\xa0", "é", "\n\n", "\u2028", "\x0b", "\x85", "\x1c", " " * 99, "x" * 99]
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_filled_lines(seed: int) -> None:
+    chance = random.Random(seed)
+    text = "".join(chance.choice(BITS) for _ in range(chance.randint(0, 60)))
+    filled = sum(bool(line.strip()) for line in re.split(r"\r\n|\r|\n", text))
+    assert fed(FilledLineCounter(), text.encode(), chance) == filled
+
+
+def test_a_space_that_does_not_break_is_blank_in_every_encoding() -> None:
+    for line in ("\xa0\n".encode(), b"\xa0\n"):
+        assert fed(FilledLineCounter(), b"a\n" + line, random.Random(0)) == 1
 
 
 def test_a_pattern_across_two_blocks_counts_once() -> None:

@@ -1,0 +1,61 @@
+"""The manifest: written and read back, and what is told about files that are not what was written."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+
+import pytest
+from fakes import FakeEncoder
+
+from semsearch.encoding import EncoderRequest
+from semsearch.errors import IndexDamaged, IndexFormatUnsupported
+from semsearch.index.manifest import FORMAT, Manifest, check_files, describe_file, parse
+
+
+@pytest.fixture
+def manifest(tmp_path) -> Manifest:
+    for name, content in (("a", b"x" * 1000), ("b", b""), ("c", b"short")):
+        (tmp_path / name).write_bytes(content)
+    return Manifest(generation=3, created="2025-01-01T00:00:00+00:00", semsearch_version="1", papers=5, vectors=4,
+                    encoder=FakeEncoder(EncoderRequest()).identity, factory="Flat", search_parameters={"nprobe": 4},
+                    recall_at_10=0.5, files={name: describe_file(tmp_path / name) for name in "abc"},
+                    notes={"factory_asked": "auto", "deletions": ["é"]})
+
+
+def test_it_is_read_as_it_was_written(manifest, tmp_path):
+    assert parse(manifest.to_json(), tmp_path / "manifest.json") == manifest
+    entry = manifest.files["a"]
+    assert (entry.size_bytes, entry.sha256) == (1000, hashlib.sha256(b"x" * 1000).hexdigest())
+    assert entry.head_sha256 == hashlib.sha256(b"x" * 256).hexdigest()
+
+
+@pytest.mark.parametrize("content", [b"", b"{}", b"[]", b"null", b"\xff", b"1", b'{"format": 1}', b'{"format": 1, "encoder": 5}',
+                                     b'{"format": 1, "encoder": {}, "files": {"a": {}}}'])
+def test_what_is_no_manifest_is_damage(content, tmp_path):
+    with pytest.raises(IndexDamaged, match=r"manifest\.json"):
+        parse(content, tmp_path / "manifest.json")
+
+
+@pytest.mark.parametrize("number, way_out", [(FORMAT + 1, "Update semsearch"), (0, "build --rebuild"), ("x", "build --rebuild")])
+def test_another_format_is_told_apart(manifest, tmp_path, number, way_out):
+    document = {**json.loads(manifest.to_json()), "format": number}
+    with pytest.raises(IndexFormatUnsupported, match=f"format {number}") as caught:
+        parse(json.dumps(document).encode(), tmp_path / "manifest.json")
+    assert way_out in caught.value.way_out
+
+
+def test_files_are_checked_by_size_and_beginning(manifest, tmp_path):
+    check_files(tmp_path, manifest)
+    path = tmp_path / "a"
+    for content, reason in ((b"x" * 999, "has 999 bytes where 1,000 were written"), (b"y" + b"x" * 999, "does not begin"),
+                            (b"x" * 255 + b"y" + b"x" * 744, "does not begin")):
+        path.write_bytes(content)
+        with pytest.raises(IndexDamaged, match=reason) as caught:
+            check_files(tmp_path, manifest)
+        assert str(path) in caught.value.message and "--rebuild" in caught.value.way_out
+    path.write_bytes(b"x" * 256 + b"y" * 744)
+    check_files(tmp_path, manifest)
+    path.unlink()
+    with pytest.raises(IndexDamaged, match="is missing"):
+        check_files(tmp_path, manifest)

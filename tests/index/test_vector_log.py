@@ -1,0 +1,131 @@
+"""Vectors that were paid for: whatever happens to a log, whole records are read and others are not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from semsearch.encoding import EncodedTexts
+from semsearch.index.keyed_vectors import KEY_DTYPE, KeyedVectors
+from semsearch.index.vector_log import (
+    VectorLogWriter,
+    fold_in,
+    inspect_logs,
+    read_logs,
+    remove_other_fingerprints,
+)
+
+D = 5
+RECORD = 16 + 4 + 4 + 4 * D
+HEADER = 64
+KEYS = [bytes([n]) * 15 + b"\0" for n in range(4)]  # the first is all zeros, all end in one
+VECTORS = np.arange(4 * D, dtype=np.float32).reshape(4, D)
+TOKENS = np.array([7, 0, 1000, -1], np.int32)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path / "index" / "vectors" / "f"
+
+
+@pytest.fixture
+def log(folder: Path) -> Path:
+    writer = VectorLogWriter(folder, D)
+    writer.append(KEYS[:3], EncodedTexts(VECTORS[:3], TOKENS[:3]))
+    writer.append(KEYS[3:], EncodedTexts(VECTORS[3:], TOKENS[3:]))
+    writer.close()
+    (path,) = folder.iterdir()
+    return path
+
+
+def held(folder: Path) -> list[int]:
+    """Return which of the four vectors the logs of a folder hold, each checked."""
+    source = read_logs(folder, D)
+    positions = source.find(np.frombuffer(b"".join(KEYS), KEY_DTYPE))
+    found = np.flatnonzero(positions >= 0)
+    taken = source.take(positions[found])
+    assert (taken.vectors == VECTORS[found]).all() and (taken.token_counts == TOKENS[found]).all()
+    assert len(source) == len(found)
+    return found.tolist()
+
+
+def report(folder: Path, **dimension_of: int):
+    (found,) = inspect_logs(folder.parent.parent, dimension_of)
+    return found.readable, found.records, found.damaged, found.torn_bytes
+
+
+def test_what_was_appended_is_read(folder, log):
+    assert log.stat().st_size == HEADER + 4 * RECORD
+    assert held(folder) == [0, 1, 2, 3]
+    assert report(folder) == report(folder, f=D) == (True, 4, 0, 0)
+
+
+def test_nothing_appended_makes_no_file(folder):
+    writer = VectorLogWriter(folder, D)
+    writer.checkpoint()
+    writer.close()
+    assert not folder.exists()
+    assert (len(read_logs(folder, D)), inspect_logs(folder.parent.parent, {})) == (0, [])
+
+
+def test_every_length_of_a_torn_log_gives_its_whole_records(folder, log):
+    content = log.read_bytes()
+    for length in range(len(content)):
+        log.write_bytes(content[:length])
+        whole = max(0, (length - HEADER) // RECORD)
+        assert held(folder) == list(range(whole))
+        torn = length if length < HEADER else (length - HEADER) % RECORD
+        assert report(folder, f=D) == (True, whole, 0, torn)
+
+
+def test_every_damaged_byte_costs_its_record_and_no_other(folder, log):
+    content = log.read_bytes()
+    for position in range(len(content)):
+        log.write_bytes(content[:position] + bytes([content[position] ^ 0x10]) + content[position + 1:])
+        if position < HEADER:
+            assert (held(folder), report(folder, f=D)) == ([], (False, 0, 0, 0))
+        else:
+            lost = (position - HEADER) // RECORD
+            assert held(folder) == [n for n in range(4) if n != lost]
+            assert report(folder, f=D) == (True, 3, 1, 0)
+
+
+def test_two_logs_are_read_as_one_and_another_dimension_is_not_read(folder, log):
+    writer = VectorLogWriter(folder, D)
+    writer.append(KEYS[:1], EncodedTexts(VECTORS[:1], TOKENS[:1]))
+    writer.close()
+    assert len(list(folder.iterdir())) == 2
+    assert len(read_logs(folder, D)) == 5
+    assert len(read_logs(folder, D + 1)) == 0
+
+
+def published(numbers: list[int]) -> KeyedVectors:
+    keys = np.frombuffer(b"".join(KEYS[n] for n in numbers), KEY_DTYPE)
+    return KeyedVectors(keys, TOKENS[numbers], np.zeros((len(numbers), 0), np.float32))
+
+
+def test_a_log_goes_when_all_its_vectors_are_published(folder, log):
+    fold_in(folder, published([0, 1, 3]), D)
+    assert log.exists()
+    fold_in(folder, published([0, 1, 2, 3]), D)
+    assert not folder.exists()
+
+
+def test_a_log_without_a_readable_vector_goes(folder, log):
+    log.write_bytes(b"garbage" * 100)
+    fold_in(folder, published([0]), D)
+    assert not folder.exists()
+
+
+def test_a_log_that_is_being_written_stays(folder):
+    writer = VectorLogWriter(folder, D)
+    writer.append(KEYS, EncodedTexts(VECTORS, TOKENS))
+    fold_in(folder, published([0, 1, 2, 3]), D)
+    assert remove_other_fingerprints(folder.parent.parent, "other") == 0
+    assert held(folder) == [0, 1, 2, 3]
+    writer.close()
+    assert remove_other_fingerprints(folder.parent.parent, "f") == 0
+    assert remove_other_fingerprints(folder.parent.parent, "other") == 1
+    assert not folder.exists()
