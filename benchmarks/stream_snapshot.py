@@ -24,19 +24,21 @@ from typing import Any
 
 from record import append_result
 
-from semsearch.reading import read_library
 from semsearch.readers import Located, SourceFile, SourceReader
+from semsearch.reading import read_library
 
 FEW = 10
 WORDS = ("quantum field lattice gauge neutrino spectral cluster galaxy operator manifold random graph network learning "
          "stochastic boundary entropy symmetry measure kernel phase transition magnetic optical photon detector survey "
          "stellar redshift algebra cohomology module sheaf elliptic curve prime convex gradient sample bound estimate "
-         "model theory numerical simulation experiment observation system method result we show that the of in for with "
-         "and on a is an by from under between large small new general local global finite exact").split()
-LATEX = (r"$\alpha$", r"$\mathcal{N}=4$", r"$SU(2)$", r"$\sim 10^{-3}$", r"{\it ab initio}", r"Schr\"odinger", r"$H_0$",
-         r"\emph{a priori}", r"$x \in \mathbb{R}^n$", r"Poincar\'e", r"50\%", r"$\sqrt{s}=13$ TeV", r"K\"ahler")
+         "model theory numerical simulation experiment observation system method result we show that the of in for "
+         "with and on a is an by from under between large small new general local global finite exact").split()
+LATEX = (r"$\alpha$", r"$\mathcal{N}=4$", r"$SU(2)$", r"$\sim 10^{-3}$", r"{\it ab initio}", r"Schr\"odinger",
+         r"$H_0$", r"\emph{a priori}", r"$x \in \mathbb{R}^n$", r"Poincar\'e", r"50\%", r"$\sqrt{s}=13$ TeV",
+         r"K\"ahler")
 CATEGORIES = ("hep-ph", "math.CO", "cs.LG", "astro-ph", "cond-mat.str-el", "quant-ph", "math.AG", "stat.ML", "gr-qc")
-FAMILIES = ("Garc\\'ia", "M\\\"uller", "Chen", "van der Berg", "Smith", "Kowalski", "Sato", "O'Neill", "Rossi", "Nguyen")
+FAMILIES = ("Garc\\'ia", "M\\\"uller", "Chen", "van der Berg", "Smith", "Kowalski", "Sato", "O'Neill", "Rossi",
+            "Nguyen")
 
 
 def sentences(chance: random.Random, count: int) -> list[str]:

@@ -6,7 +6,7 @@ import re
 from typing import Final
 from urllib.parse import unquote
 
-_DOI: Final = re.compile(r"(10\.\d{4,9}(?:\.\d+)*/\S+)", re.IGNORECASE)
+_DOI: Final = re.compile("(10\\.\\d{4,9}(?:\\.\\d+)*/[^\\s\x00-\x1f\x7f-\x9f\ud800-\udfff]+)", re.IGNORECASE)
 _OPENING: Final = {")": "(", "]": "[", "}": "{"}
 _ARXIV_NEW: Final = re.compile(r"^(\d{4}\.\d{4,5})(?:v\d+)?$", re.IGNORECASE)
 _ARXIV_OLD: Final = re.compile(r"^([a-z-]+(?:\.[a-z]{2})?/\d{7})(?:v\d+)?$", re.IGNORECASE)

@@ -1,42 +1,54 @@
 """Damaged files for the readers: no crash, no endless loop, no record lost without a word.
 
-As a script: `python tests/fuzz_readers.py --count 10000 --seed 7` tries so many files per format and prints each that
-breaks a rule.
+As a script: `python tests/fuzz_readers.py --count 10000 --seed 7 --format ris` tries so many files of a format, of
+every one where none is named, and prints each that breaks a rule.
 """
 
 from __future__ import annotations
 
 import argparse
 import bz2
-import csv
+import faulthandler
 import gzip
 import io
-import json
 import lzma
 import random
 import re
 import sys
 import tempfile
 import time
+import zipfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import zstandard
+from fuzz_samples import KINDS
 
 from semsearch.errors import SemsearchError
-from semsearch.readers import Located, ReadItem, SourceFile, SourceReader
+from semsearch.readers import Located, ReadItem, SourceReader, expand_sources
 from semsearch.readers.source_reader import DAMAGED
 
 SLOWEST_SECONDS = 20.0
 """A file of a few kilobytes takes milliseconds; only an endless or exploding search takes this long."""
+ENDLESS_SECONDS = 300.0
+PROGRESS_SECONDS = 60.0
 
-WORDS = "graph network über naïve 图神经网络 модель learning “quoted” a,b c;d 3.5 $x^2$ et al. data\u2028set".split(" ")
-COMPRESSORS: list[Callable[[bytes], bytes]] = [
-    gzip.compress,
-    bz2.compress,
-    lzma.compress,
-    lambda data: zstandard.ZstdCompressor().compress(data),
+
+def zipped(data: bytes) -> bytes:
+    """Return a ZIP archive with a file in it."""
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as writer:
+        writer.writestr(zipfile.ZipInfo("folder/papers"), data, zipfile.ZIP_DEFLATED)
+    return archive.getvalue()
+
+
+COMPRESSORS: list[tuple[str, Callable[[bytes], bytes]]] = [
+    (".gz", lambda data: gzip.compress(data, mtime=0)),
+    (".bz2", bz2.compress),
+    (".xz", lzma.compress),
+    (".zst", lambda data: zstandard.ZstdCompressor().compress(data)),
+    (".zip", zipped),
 ]
 ENCODINGS = ["utf-16", "utf-16-le", "utf-16-be", "utf-8-sig", "utf-32", "cp1252", "gb18030", "latin-1", "koi8-r"]
 FRAGMENTS = [
@@ -77,53 +89,43 @@ FRAGMENTS = [
     b"\xa0",
     b"\xc2\x85",
     b"-----\n",
+    b" " * 300,
+    b"1" * 300,
+    b"; " * 100,
+    b"@comment{",
+    b"@string{",
+    b" and ",
+    b" # ",
+    b"crossref = {key1},",
+    b"\nTY  - JOUR\n",
+    b"\nER  - \n",
+    b"\nER\n",
+    b"\nPMID- 1\n",
+    b"\nPT J\n",
+    b"\n<9>\n",
+    b"\n%0 Book\n",
+    b"%X ",
+    b"\n\n\n7. X. 2020;1.\n\n",
+    b"\n\n\n8: Y. 2020;1. PMID: 8.\n",
+    b"<",
+    b">",
+    b"</",
+    b"<!--",
+    b"<![CDATA[",
+    b"]]>",
+    b'<!DOCTYPE a [<!ENTITY b "c">]>',
+    b"&b;",
+    b"&#0;",
+    b"&#",
+    b"</record>",
+    b"</PubmedArticle>",
+    b"</article>",
+    b"<records>",
+    b'"title":',
+    b'"content":{"title":',
+    b"]}",
+    b"PAR1",
 ]
-
-
-def sentence(chance: random.Random) -> str:
-    """Return a sentence of a few words."""
-    return " ".join(chance.choices(WORDS, k=chance.randint(3, 25))).capitalize() + "."
-
-
-def good_jsonl(chance: random.Random) -> bytes:
-    """Return a sound JSON Lines file."""
-    records = [
-        {
-            "id": number,
-            "title": sentence(chance),
-            "abstract": " ".join(sentence(chance) for _ in range(3)),
-            "authors": ["Ann Lee", "Bo Ek"],
-            "year": 2000 + number,
-            "doi": f"10.1000/{number}",
-        }
-        for number in range(chance.randint(1, 12))
-    ]
-    ascii_only = chance.random() < 0.5
-    return "".join(json.dumps(record, ensure_ascii=ascii_only) + "\n" for record in records).encode()
-
-
-def good_csv(chance: random.Random) -> bytes:
-    """Return a sound table."""
-    text = io.StringIO(newline="")
-    writer = csv.writer(
-        text, delimiter=chance.choice(",;\t|"), quoting=chance.choice([csv.QUOTE_MINIMAL, csv.QUOTE_ALL])
-    )
-    writer.writerow(["Id", "Title", "Abstract", "Authors", "Year"])
-    for number in range(chance.randint(1, 12)):
-        writer.writerow(
-            [number, sentence(chance), "\n".join(sentence(chance) for _ in range(2)), "Lee, A.; Ek, B.", 2000]
-        )
-    return text.getvalue().encode()
-
-
-def good_text(chance: random.Random) -> bytes:
-    """Return a sound plain text list."""
-    gap = chance.choice(["\n\n", "\n"])
-    paragraphs = [" ".join(sentence(chance) for _ in range(4)) for _ in range(chance.randint(1, 12))]
-    return gap.join(["ICLR 2025 论文列表", *paragraphs]).encode()
-
-
-GOOD: dict[str, Callable[[random.Random], bytes]] = {"jsonl": good_jsonl, "csv": good_csv, "text": good_text}
 
 
 def flip_bytes(data: bytes, chance: random.Random) -> bytes:
@@ -187,16 +189,29 @@ def change_encoding(data: bytes, chance: random.Random) -> bytes:
 MUTATIONS = [flip_bytes, cut, cut_out, double, insert, insert, join_lines, change_line_ends, change_encoding]
 
 
-def damaged(kind: str, seed: int) -> tuple[bytes, bool]:
-    """Return a damaged file of a format, and whether it was compressed."""
-    chance = random.Random(seed)
-    data = GOOD[kind](chance)
+@dataclass(frozen=True)
+class Damaged:
+    """A damaged file under the name that it is read by, and whether it was compressed."""
+
+    name: str
+    data: bytes
+    compressed: bool
+
+
+def damaged(kind: str, seed: int) -> Damaged:
+    """Return a damaged file of a format; it follows from the seed."""
+    chance = random.Random(f"{kind} {seed}")
+    name = chance.choice(KINDS[kind].names)
+    data = KINDS[kind].make(chance, chance.random() < 0.3).data
+    if chance.random() < 0.1:  # joined with a file of another format
+        data += KINDS[chance.choice(list(KINDS))].make(chance, False).data
     for _ in range(chance.randint(1, 4)):
         data = chance.choice(MUTATIONS)(data, chance)
-    if chance.random() < 0.25:
-        data = chance.choice(COMPRESSORS)(data)
-        return chance.choice([cut, flip_bytes, cut_out, double])(data, chance), True
-    return data, False
+    if chance.random() < 0.2:
+        suffix, compress = chance.choice(COMPRESSORS)
+        data = chance.choice([cut, flip_bytes, cut_out, double])(compress(data), chance)
+        return Damaged(name + chance.choice([suffix, suffix, ""]), data, True)
+    return Damaged(name + chance.choice(["", "", "", "", ".gz"]), data, False)
 
 
 def non_blank_lines(data: bytes, encoding: str) -> set[int]:
@@ -234,32 +249,53 @@ class Broken:
 
 def broken_rules(kind: str, seed: int, folder: Path) -> Iterator[Broken]:
     """Read one damaged file, once with its format found and once forced, and yield the rules that do not hold."""
-    data, compressed = damaged(kind, seed)
-    path = folder / f"papers.{'txt' if kind == 'text' else kind}"
-    path.write_bytes(data)
-    for forced in (None, kind):
-        begun = time.monotonic()
+    file = damaged(kind, seed)
+    path = folder / file.name
+    path.write_bytes(file.data)
+    try:
+        for forced in (None, kind):
+            yield from (Broken(kind, seed, rule) for rule in _broken_when_read(path, file, forced))
+    finally:
+        path.unlink()
+
+
+def _broken_when_read(path: Path, file: Damaged, forced: str | None) -> Iterator[str]:
+    begun = time.monotonic()
+    for source in expand_sources([path]):
         try:
-            reader = SourceReader(SourceFile(str(path), path.name), forced)
+            reader = SourceReader(source, forced)
             items = list(reader)
         except SemsearchError:
             continue
         except Exception as error:
-            yield Broken(kind, seed, f"{type(error).__name__}: {error}")
+            yield f"{type(error).__name__}: {error}"
             continue
-        if time.monotonic() - begun > SLOWEST_SECONDS:
-            yield Broken(kind, seed, "too slow")
-        yield from (Broken(kind, seed, rule) for rule in _broken_by(items))
-        if forced == "jsonl" and not compressed:
-            lines = non_blank_lines(data, reader.encoding)
+        if len(items) < (reader.counted or 0):
+            yield f"{len(items)} items, but {reader.counted} records counted"
+        yield from _broken_by(items)
+        if file.compressed:
+            continue
+        if reader.format.name != "parquet":  # whose lines are rows
+            yield from _broken_lines(items, file.data)
+        if reader.format.name == "jsonl":
+            lines = non_blank_lines(file.data, reader.encoding)
             if len(items) not in lines:
-                yield Broken(kind, seed, f"{len(items)} items from {lines} lines")
+                yield f"{len(items)} items from {lines} lines"
+    if time.monotonic() - begun > SLOWEST_SECONDS:
+        yield "too slow"
+
+
+def _broken_lines(items: list[ReadItem], data: bytes) -> Iterator[str]:
+    most = 1 + data.count(b"\n") + data.count(b"\r")
+    last = max((item.line for item in items), default=1)
+    if last > most:
+        yield f"line {last} of {most}"
 
 
 def _broken_by(items: list[ReadItem]) -> Iterator[str]:
     numbers = [item.line for item in items]
     if numbers != sorted(numbers) or any(number < 1 for number in numbers):
-        yield "lines are not in order"
+        yield f"lines are not in order: {numbers}"
     if sum(not isinstance(item, Located) and item.reason == DAMAGED for item in items) > 1:
         yield "more than one reject for the damage"
     for item in items:
@@ -270,9 +306,32 @@ def _broken_by(items: list[ReadItem]) -> Iterator[str]:
         paper = item.paper
         if not paper.id or not (paper.title or paper.abstract):
             yield f"empty paper: {paper}"
-        for text in (paper.id, paper.title, paper.abstract, paper.venue, *paper.authors, *paper.categories):
+        if paper.date and (paper.year is None or not paper.date.startswith(f"{paper.year:04d}")):
+            yield f"date {paper.date} of the year {paper.year}"
+        if any(not kind or not value for kind, value in paper.identifiers):
+            yield f"empty identifier: {paper.identifiers}"
+        short = (paper.id, paper.venue, paper.url, paper.doi, paper.language, *paper.authors, *paper.categories)
+        for text in (paper.title, paper.abstract, *short):
             if re.search("[\x00-\x1f\x7f-\x9f\ud800-\udfff]", text) or text != " ".join(text.split()):
                 yield f"text not cleaned: {text!r}"
+
+
+def fuzz(kind: str, seeds: range) -> int:
+    """Try damaged files of a format, print what broke and return how many rules did."""
+    broken, begun, told = 0, time.monotonic(), time.monotonic()
+    with tempfile.TemporaryDirectory() as folder:
+        for done, seed in enumerate(seeds):
+            faulthandler.dump_traceback_later(ENDLESS_SECONDS, exit=True)
+            for found in broken_rules(kind, seed, Path(folder)):
+                broken += 1
+                print(found, flush=True)
+            if time.monotonic() - told > PROGRESS_SECONDS:
+                told = time.monotonic()
+                print(f"{kind}: {done + 1:,} of {len(seeds):,}", file=sys.stderr, flush=True)
+    faulthandler.cancel_dump_traceback_later()
+    seconds = time.monotonic() - begun
+    print(f"{kind}: {len(seeds):,} files tried in {seconds:.0f} s, {broken:,} rules broken", flush=True)
+    return broken
 
 
 def main() -> int:
@@ -280,15 +339,11 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--count", type=int, default=10_000, help="files per format")
     parser.add_argument("--seed", type=int, default=0, help="the first seed")
+    parser.add_argument("--format", action="append", choices=sorted(KINDS), help="a format; may be repeated")
     options = parser.parse_args()
-    broken = 0
-    with tempfile.TemporaryDirectory() as folder:
-        for kind in GOOD:
-            for seed in range(options.seed, options.seed + options.count):
-                for found in broken_rules(kind, seed, Path(folder)):
-                    broken += 1
-                    print(found)
-            print(f"{kind}: {options.count} files tried, {broken} rules broken so far")
+    kinds = options.format or list(KINDS)
+    broken = sum(fuzz(kind, range(options.seed, options.seed + options.count)) for kind in kinds)
+    print(f"{len(kinds)} formats, {options.count:,} files each: {broken:,} rules broken")
     return 1 if broken else 0
 
 

@@ -8,6 +8,7 @@ vectors. Scores are cosines, since all vectors are unit vectors.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +27,12 @@ from semsearch.index.manifest import FAISS, VECTOR_KEYS, VECTORS, Manifest
 
 EXACT: Final = "Flat"
 ENTRY_DTYPE: Final = np.dtype([("row", "<i8"), ("tokens", "<i4"), ("key", KEY_DTYPE)])
+_FACTORIES: Final = "Use Flat (exact), HNSW32, IVF64,Flat, IVF256,SQ8, IVF256,PQ16 or the like, in the spelling of faiss."
+_NUMBER: Final = "[1-9][0-9]{0,5}"
+_CODEC: Final = f"(?:Flat|SQ[468]|SQfp16|SQbf16|PQ{_NUMBER}(?:x[4-8])?(?:np)?|PQ{_NUMBER}x4fs)"
+_HNSW: Final = "HNSW(?:[2-9]|[1-9][0-9]{1,3})?"
+_FACTORY: Final = re.compile(rf"(?:(?:PCA|OPQ){_NUMBER}(?:_{_NUMBER})?,)?(?:IVF{_NUMBER}(?:_{_HNSW})?,)?{_CODEC}|{_HNSW}(?:,{_CODEC})?")
+"""Those of the factories of faiss that are tested here; among the others are some that end the process (HNSW1, PQ8x0)."""
 _BLOCK_ROWS: Final = 65_536
 _TRAINING_ROWS: Final = 200_000
 _RECALL_SAMPLE: Final = 200
@@ -76,15 +83,16 @@ def check_factory(factory: str, dimension: int, vectors: int) -> None:
     """
     if factory == EXACT:
         return
-    ways = "Examples: Flat (exact), HNSW32, IVF64,Flat, IVF256,SQ8. See the faiss documentation of index factories."
+    if not _FACTORY.fullmatch(factory):
+        raise UsageError(f"The factory {factory!r} is not one that is built here.", _FACTORIES)
     try:
         index = faiss.index_factory(dimension, factory, faiss.METRIC_INNER_PRODUCT)
     except Exception as error:  # faiss raises RuntimeError, swig TypeError
-        raise UsageError(f"faiss does not know the factory {factory!r} for {dimension} dimensions.", ways) from error
+        raise UsageError(f"faiss does not know the factory {factory!r} for {dimension} dimensions.", _FACTORIES) from error
     ivf = _as_ivf(index)
-    if ivf is not None and ivf.nlist > vectors:
+    if ivf is not None and ivf.nlist > vectors > 0:
         raise UsageError(f"The factory {factory!r} wants {ivf.nlist} clusters, more than the {vectors} vectors there are.",
-                         ways)
+                         _FACTORIES)
 
 
 def write_vectors(folder: Path, vectors: int, dimension: int, blocks: Blocks) -> None:
@@ -125,6 +133,8 @@ def write_structure(folder: Path, factory: str) -> Structure:
         return Structure(EXACT, {}, None)
     vectors = np.load(folder / VECTORS, mmap_mode="r", allow_pickle=False)
     check_factory(factory, vectors.shape[1], len(vectors))
+    if not len(vectors):
+        return Structure(factory, {}, None)
     index = faiss.index_factory(vectors.shape[1], factory, faiss.METRIC_INNER_PRODUCT)
     _train(index, factory, vectors)
     for start in range(0, len(vectors), _BLOCK_ROWS):
@@ -189,41 +199,51 @@ class VectorIndex:
         wanted = min(k, available)
         if wanted <= 0:
             return Ranking(np.zeros(0, np.int64), np.zeros(0, np.float32))
-        depth = min(wanted + _TIE_SLACK, available)
         positions = None
         few = permitted is not None and available < _SELECTIVE_FRACTION * len(self.rows)
         if self._manifest.factory != EXACT and not few:
-            positions = self._approximate(query, min(max(_OVERSAMPLE * wanted, depth), available), permitted)
+            depth = min(max(_OVERSAMPLE * wanted, wanted + _TIE_SLACK), available)
+            positions = self._approximate(query, depth, permitted)
         if positions is None or len(positions) < wanted:
-            positions, scores = self._exact(query, depth, permitted)
-        else:
-            scores = self.vectors_at(positions) @ query[0]
+            positions, scores = self._exact(query, wanted, permitted)
+        else:  # by faiss, as everywhere: a matrix product gives equal rows scores that differ in their last bits
+            places, scores = _nearest(query, self.vectors_at(positions), len(positions))
+            positions = positions[places]
         kept = np.isfinite(scores)
         rows, scores = self.rows[positions[kept]], scores[kept]
         order = np.lexsort((rows, -scores))[:wanted]
         return Ranking(rows[order], scores[order])
 
-    def _exact(self, query: Vectors, depth: int, permitted: NDArray[np.bool_] | None
+    def _exact(self, query: Vectors, wanted: int, permitted: NDArray[np.bool_] | None
                ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        """Return the best positions, at least so many that all which share the last of the wanted scores are there."""
+        depth = wanted + _TIE_SLACK
+        while True:
+            positions, scores, cut_at = self._scan(query, depth, permitted)
+            if len(scores) < wanted or cut_at < np.partition(scores, -wanted)[-wanted]:
+                return positions, scores
+            depth *= _OVERSAMPLE
+
+    def _scan(self, query: Vectors, depth: int, permitted: NDArray[np.bool_] | None
+              ) -> tuple[NDArray[np.int64], NDArray[np.float32], float]:
+        """Return the best positions of each block, their scores, and the score at or below which there may be more."""
         if permitted is None:
-            scores, positions = faiss.knn(query, self._vectors, depth, metric=faiss.METRIC_INNER_PRODUCT)
-            kept = positions[0] >= 0
-            return positions[0][kept], scores[0][kept]
-        found_positions, found_scores = [], []
+            positions, scores = _nearest(query, self._vectors, min(depth, len(self.rows)))
+            return positions, scores, _cut_at(scores, depth)
+        found_positions, found_scores, cut_at = [], [], -np.inf
         for start in range(0, len(self.rows), _BLOCK_ROWS):
             inside = np.flatnonzero(permitted[start:start + _BLOCK_ROWS])
             if not len(inside):
                 continue
             block = self._vectors[start:start + _BLOCK_ROWS]
             block = block if len(inside) == len(block) else block[inside]
-            scores, places = faiss.knn(query, np.ascontiguousarray(block), min(depth, len(inside)),
-                                       metric=faiss.METRIC_INNER_PRODUCT)
-            kept = places[0] >= 0
-            found_positions.append(start + inside[places[0][kept]])
-            found_scores.append(scores[0][kept])
+            places, scores = _nearest(query, np.ascontiguousarray(block), min(depth, len(inside)))
+            found_positions.append(start + inside[places])
+            found_scores.append(scores)
+            cut_at = max(cut_at, _cut_at(scores, depth))
         if not found_positions:
-            return np.zeros(0, np.int64), np.zeros(0, np.float32)
-        return np.concatenate(found_positions), np.concatenate(found_scores)
+            return np.zeros(0, np.int64), np.zeros(0, np.float32), cut_at
+        return np.concatenate(found_positions), np.concatenate(found_scores), cut_at
 
     def _approximate(self, query: Vectors, depth: int, permitted: NDArray[np.bool_] | None) -> NDArray[np.int64] | None:
         """Return candidate positions, or None where this factory takes no selector."""
@@ -252,6 +272,17 @@ class VectorIndex:
         return self._structure
 
 
+def _nearest(query: Vectors, vectors: Vectors, count: int) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+    """Return the places and scores of the nearest vectors, best first; those that are no numbers are left out."""
+    scores, places = faiss.knn(query, vectors, count, metric=faiss.METRIC_INNER_PRODUCT)
+    kept = places[0] >= 0
+    return places[0][kept], scores[0][kept]
+
+
+def _cut_at(scores: NDArray[np.float32], depth: int) -> float:
+    return float(scores[-1]) if len(scores) == depth else -np.inf
+
+
 def _load(path: Path, dtype: np.dtype[Any], shape: tuple[int, ...]) -> NDArray[Any]:
     try:
         array: NDArray[Any] = np.load(path, mmap_mode="r" if shape[0] else None, allow_pickle=False)
@@ -272,15 +303,25 @@ def _as_ivf(index: Any) -> Any:
 def _train(index: Any, factory: str, vectors: NDArray[Any]) -> None:
     if index.is_trained:
         return
-    ivf = _as_ivf(index)
-    if ivf is not None:
-        ivf.cp.min_points_per_centroid = 1  # a small corpus is no reason for a warning on stderr
+    for part in _clustered(index):
+        part.cp.min_points_per_centroid = 1  # a small corpus is no reason for a warning on stderr
     chosen = np.linspace(0, len(vectors) - 1, min(len(vectors), _TRAINING_ROWS)).astype(np.int64)
     try:
         index.train(np.ascontiguousarray(vectors[chosen]))
     except RuntimeError as error:
         raise UsageError(f"The {len(vectors)} vectors of this index cannot train the factory {factory!r}.",
                          "Use Flat, HNSW32 or an IVF with fewer clusters.") from error
+
+
+def _clustered(index: Any) -> Iterator[Any]:
+    """Yield the parts of an index that are trained by clustering."""
+    inner = faiss.downcast_index(_as_ivf(index) or index)
+    if isinstance(inner, faiss.IndexIVF):
+        yield inner
+    if isinstance(inner, faiss.IndexHNSW):
+        inner = faiss.downcast_index(inner.storage)
+    if hasattr(inner, "pq"):
+        yield inner.pq
 
 
 def _parameters(index: Any, chosen: dict[str, int], permitted: NDArray[np.bool_] | None) -> Any:

@@ -82,7 +82,8 @@ def members_of(path: str) -> list[Member] | None:
     try:
         with zipfile.ZipFile(path) as archive:
             found = [info for info in archive.infolist() if not info.is_dir()]
-    except (zipfile.BadZipFile, OSError, EOFError, ValueError, OverflowError, NotImplementedError, struct.error) as error:
+    except (zipfile.BadZipFile, OSError, EOFError, ValueError, OverflowError, NotImplementedError,
+            struct.error) as error:
         raise Damaged(DAMAGED_ARCHIVE) from error
     if any(info.filename in _PACKAGE_MARKS for info in found):
         return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
 from semsearch.readers.text import Line
@@ -98,7 +98,7 @@ def _raw_blocks(lines: Iterable[Line]) -> Iterator[Block]:
                 yield current.block()
                 current = _Growing(line.number, found.group(1).lower())
             elif "@" in text and not line.problem and _HALF_START.match(text):
-                half = replace(line, text=text)
+                half = line._replace(text=text)
                 continue
             current.add(text, line.problem)
     if half:

@@ -90,7 +90,8 @@ class FilledLineCounter:
 
 
 def _filled(lines: list[bytes]) -> int:
-    blank = sum(1 for line in lines if (len(line) < _SHORT_LINE_BYTES or not 0x20 < line[0] < 0x7F) and _is_blank(line))
+    blank = sum(1 for line in lines
+                if (len(line) < _SHORT_LINE_BYTES or not 0x20 < line[0] < 0x7F) and _is_blank(line))
     return len(lines) - blank
 
 
@@ -102,8 +103,8 @@ def _is_blank(line: bytes) -> bool:
 class CountedStream(io.RawIOBase):
     """A binary stream that shows all that is read from it to a counter, if there is one.
 
-    UTF-16 is recoded to UTF-8 for the counter, and a byte order mark is taken off, unless the counter is one of a binary
-    format and says that it `takes_raw_bytes`.
+    UTF-16 is recoded to UTF-8 for the counter, and a byte order mark is taken off, unless the counter is one of a
+    binary format and says that it `takes_raw_bytes`.
     """
 
     def __init__(self, stream: BinaryIO, counter: RecordCounter | None) -> None:

@@ -64,7 +64,7 @@ _NORMALISE: Final[Mapping[str, Callable[[str], str]]] = {
 _S2_HASH: Final = re.compile(r"^[0-9a-f]{40}$")
 _ARXIV_CATEGORY: Final = re.compile(r"^[a-z-]+(?:\.[A-Za-z-]{2,})?$")
 _MARKUP_OF_SPACE: Final[dict[str, Markup]] = {"jsonl": "latex", "text": "latex", "parquet": "latex"}
-"""JSON Lines and Parquet come from arXiv, OpenReview and conferences, where abstracts are LaTeX; tables from databases."""
+"""JSON Lines and Parquet come from arXiv and conferences, where abstracts are LaTeX; tables from databases."""
 _EXPORTED_MARKUPS: Final = frozenset({"plain", "latex", "html"})
 _COMMA_OUTSIDE_BRACKETS: Final = re.compile(r",(?![^()]*\))")
 _NESTED: Final = ("metadata", "externalids", "ids")

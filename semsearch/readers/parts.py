@@ -39,7 +39,8 @@ class Parts:
     def paper(self) -> Paper:
         """Return the paper; raises WrongType where there is neither title nor abstract."""
         title, abstract = clean_title(self.title, self.markup), clean_abstract(self.abstract, self.markup)
-        named = {kind: value for kind, value in self.identifiers.items() if value}
+        identifiers = {kind: collapse_white_space(value) for kind, value in self.identifiers.items()}
+        named = {kind: value for kind, value in identifiers.items() if value}
         if "arxiv" not in named and normalise_arxiv(named.get("doi", "")):
             named["arxiv"] = normalise_arxiv(named["doi"])
         if not title and not abstract:
@@ -48,9 +49,10 @@ class Parts:
         year = int(self.date[:4]) if self.date else None
         raw_title = "" if collapse_white_space(self.title) == title else self.title
         raw_abstract = "" if collapse_white_space(self.abstract) == abstract else self.abstract
-        own = ((f"id:{self.space}", self.own_id),) if self.own_id and self.space else ()
+        own_id = collapse_white_space(self.own_id)
+        own = ((f"id:{self.space}", own_id),) if own_id and self.space else ()
         return Paper(
-            id=self.own_id
+            id=own_id
             or next((named[kind] for kind in _ID_KINDS if kind in named), "")
             or content_id(title, abstract, authors, year),
             title=title,

@@ -75,12 +75,13 @@ class SourceReader:
                 yield item
             if self._stream.damaged:
                 given += 1
-                yield Rejected(last_line + 1, DAMAGED)
+                last_line += 1
+                yield Rejected(last_line, DAMAGED)
             stream.drain()
             self._stream.drain()
             self.counted = stream.total()
             for _ in range((self.counted or 0) - given):
-                yield Rejected(last_line, UNREAD, f"somewhere after line {last_line}" if given else "")
+                yield Rejected(max(last_line, 1), UNREAD, f"somewhere after line {last_line}" if given else "")
         finally:
             self.close()
 

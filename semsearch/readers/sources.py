@@ -62,8 +62,8 @@ def expand_sources(sources: Sequence[str | Path]) -> list[SourceFile]:
     """Return the files that `sources` name, folders walked through in sorted order, each file once.
 
     The members of a ZIP archive are taken as the files of a folder are; a Word file, which is an archive too, is not
-    taken apart. Inside a folder hidden files are left out, and those whose name says that they hold no papers: read-me and licence
-    files, images, PDFs, programs; and beside a BEIR `corpus.jsonl` its `queries.jsonl` and `qrels`. Raises
+    taken apart. Inside a folder hidden files are left out, and those whose name says that they hold no papers: read-me
+    and licence files, images, PDFs, programs; and beside a BEIR `corpus.jsonl` its `queries.jsonl` and `qrels`. Raises
     SourceNotFound where a path is missing.
     """
     found: dict[str, SourceFile] = {}

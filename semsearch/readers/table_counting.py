@@ -1,8 +1,8 @@
 """Counting the rows of a table with the standard library's csv module, apart from the reader of tables.
 
 That module reads what is written by the book: it raises or gives rows of other widths where quotation marks are not
-doubled, not closed or plain text. Such a table is not counted, for any count of it would be a guess; the reader recovers
-row by row there and rejects what it cannot use.
+doubled, not closed or plain text. Such a table is not counted, for any count of it would be a guess; the reader
+recovers row by row there and rejects what it cannot use.
 """
 
 from __future__ import annotations

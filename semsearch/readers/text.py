@@ -71,14 +71,17 @@ class TextLines:
             if isinstance(part, bytes):
                 text = self._text_of(part)
                 if text is None:
-                    for number, data in enumerate(part.split(b"\n"), number + 1):
+                    for data in part.split(b"\n"):
+                        number += 1
                         yield self._decode(number, data)
                 else:
-                    for number, line in enumerate(text.split("\n"), number + 1):
+                    for line in text.split("\n"):
+                        number += 1
                         yield Line(number, line)
             elif not (self.cut and part.is_last):
                 number += 1
-                yield Line(number, _beginning(part.data), TOO_LONG) if part.too_long else self._decode(number, part.data)
+                yield (Line(number, _beginning(part.data), TOO_LONG) if part.too_long
+                       else self._decode(number, part.data))
 
     def _text_of(self, lines: bytes) -> str | None:
         """Return many lines decoded at once, None where they must be looked at one by one."""
@@ -138,7 +141,7 @@ class _RawLine:
 
 
 def _split_lines(blocks: Iterator[bytes]) -> Iterator[bytes | _RawLine]:
-    r"""Yield the lines of a stream: many whole ones at once, joined by `\n`; one that is too long and the last one apart.
+    r"""Yield the lines of a stream: many at once, joined by `\n`; the last one and one that is too long apart.
 
     Of a line over the limit only the beginning is kept.
     """

@@ -70,8 +70,8 @@ def test_authors_as_structs_and_nested_identifiers(tmp_path: Path) -> None:
 
 def test_records_of_the_arxiv_snapshot(tmp_path: Path) -> None:
     paper = paper_of(tmp_path, {
-        "id": "0704.0001", "title": "Diphoton\n  production", "abstract": "  We use $\\alpha$.\n", "categories": "hep-ph",
-        "authors_parsed": [["Berger", "E. L.", ""]],
+        "id": "0704.0001", "title": "Diphoton\n  production", "abstract": "  We use $\\alpha$.\n",
+        "categories": "hep-ph", "authors_parsed": [["Berger", "E. L.", ""]],
         "versions": [{"version": "v1", "created": "Mon, 2 Apr 2007 19:18:42 GMT"}]})
     assert (paper.id, paper.title, paper.abstract) == ("0704.0001", "Diphoton production", "We use α.")
     assert (paper.authors, paper.date) == (("E. L. Berger",), "2007-04-02")
@@ -208,7 +208,8 @@ def test_damage_raises_nothing(tmp_path: Path) -> None:
         data = bytearray(chance.choice(sound))
         for _ in range(chance.randint(1, 5)):
             place = chance.randrange(4, len(data))
-            data[place:place + chance.choice([0, 1, 1, 30])] = bytes(chance.choices(range(256), k=chance.choice([0, 1, 1])))
+            removed, added = chance.choice([0, 1, 1, 30]), chance.choice([0, 1, 1])
+            data[place:place + removed] = chance.randbytes(added)
         path = tmp_path / "papers.parquet"
         path.write_bytes(data)
         try:

@@ -13,7 +13,8 @@ from semsearch.errors import SemsearchError
 from semsearch.readers import Rejected, SourceFile, SourceReader, table_counting
 from semsearch.readers.source_reader import UNREAD
 from semsearch.readers.table_counting import TableCounter
-from tests.fuzz_readers import damaged, good_csv
+from tests.fuzz_readers import damaged
+from tests.fuzz_samples import table
 
 WILD = {"asreview-duplicate_records.csv": 14, "asreview-embase.csv": 6, "asreview-embase_newpage.csv": 6,
         "asreview-generic.csv": 2, "asreview-generic_semicolon.csv": 2, "asreview-missing_values.csv": 4,
@@ -71,7 +72,7 @@ def test_a_quotation_mark_that_never_closes_ends_the_counting(monkeypatch: pytes
 @pytest.mark.parametrize("seed", range(30))
 def test_blocks_do_not_matter(seed: int) -> None:
     chance = random.Random(seed)
-    data = good_csv(chance) * 3
+    data = table(chance, False).data * 3
     expected = counted(data)
     assert expected
     assert counted(data, chance.randint(1, 300)) == expected
@@ -85,14 +86,14 @@ def read_table(path: Path, data: bytes) -> tuple[SourceReader, list[object]]:
 
 def test_sound_tables_are_counted_as_they_are_read(tmp_path: Path) -> None:
     for seed in range(100):
-        reader, items = read_table(tmp_path / "p.csv", good_csv(random.Random(seed)))
+        reader, items = read_table(tmp_path / "p.csv", table(random.Random(seed), False).data)
         assert reader.counted == len(items)
 
 
 def test_damaged_tables_raise_no_false_alarm(tmp_path: Path) -> None:
     for seed in range(1000):
         try:
-            _, items = read_table(tmp_path / "p.csv", damaged("csv", seed)[0])
+            _, items = read_table(tmp_path / "p.csv", damaged("csv", seed).data)
         except SemsearchError:
             continue
         assert not [item for item in items if isinstance(item, Rejected) and item.reason == UNREAD], seed
