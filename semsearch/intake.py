@@ -76,7 +76,8 @@ def list_sources(named: Sequence[str | Path], from_format: str | None, remembere
     gone = []
     for source in remembered:
         try:
-            found.update((f.path, (f, source.from_format)) for f in expand_sources([source.path]))
+            found.update((f.path, (f, source.from_format)) for f in expand_sources([source.path])
+                         if f.path not in found or not f.in_folder)  # a file named itself keeps its format
         except SourceNotFound:
             gone.append(source.path)
             progress.note(f"{source.path} is no longer there; its papers stay in the index.")

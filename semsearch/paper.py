@@ -75,8 +75,8 @@ def text_key(text: str) -> bytes:
 
 def collapse_white_space(text: str) -> str:
     """Return `text` in Unicode NFC, each run of white space one space, control characters dropped."""
-    if text.isascii() and text.isprintable() and "  " not in text:
-        return text.strip()
+    if text.isprintable() and "  " not in text:  # no control character, and no white space but single spaces
+        return text.strip() if text.isascii() else unicodedata.normalize("NFC", text).strip()
     text = unicodedata.normalize("NFC", _CONTROL.sub("", text))
     return _WHITE_SPACE.sub(" ", text).strip()
 

@@ -49,7 +49,8 @@ def tidy(text: str) -> str:
     (well-/known), and where the text spells the word with a hyphen elsewhere; a suspended hyphen (pre- and post-)
     keeps its space.
     """
-    if not _UNUSUAL.search(text):
+    is_plain = text.isascii() and text.isprintable() and "  " not in text and not text.startswith(" ")
+    if (is_plain and not text.endswith(" ")) or not _UNUSUAL.search(text):
         return text
     text = _join_broken_words(text)
     text = _INVISIBLE.sub("", text)

@@ -142,7 +142,7 @@ def _venue(value: object) -> str:
 
 def _keywords(value: object) -> list[str]:
     if isinstance(value, str):
-        return re.split(r"[;,]", value)
+        return value.split(";" if ";" in value else ",")
     return texts_in(value)
 
 

@@ -101,7 +101,7 @@ def paper_of_fields(record: Mapping[str, object], space: str) -> Paper:
     own_id = _own_id(values)
     if not title and not abstract:
         raise WrongType(NO_TEXT, own_id)
-    authors = author_names(_first(values, "authors"))
+    authors = _exported_list(record, "authors") or author_names(_first(values, "authors"))
     date = date_of(_first(values, "date"))
     year = year_of(_first(values, "year")) or (int(date[:4]) if date else None)
     url = collapse_white_space(_loose_text(_first(values, "url")))
@@ -113,7 +113,7 @@ def paper_of_fields(record: Mapping[str, object], space: str) -> Paper:
         year=year,
         date=date or (f"{year:04d}" if year else ""),
         venue=collapse_white_space(_loose_text(_first(values, "venue"))),
-        categories=_categories(_first(values, "categories")),
+        categories=_exported_list(record, "categories") or _categories(_first(values, "categories")),
         url=url,
         doi=named.get("doi", ""),
         language=collapse_white_space(_loose_text(_first(values, "language"))),
@@ -123,16 +123,29 @@ def paper_of_fields(record: Mapping[str, object], space: str) -> Paper:
     )
 
 
+def _is_exported(record: Mapping[str, object]) -> bool:
+    written_in = record.get("markup")
+    return isinstance(written_in, str) and written_in in _EXPORTED_MARKUPS
+
+
+def _exported_list(record: Mapping[str, object], field: str) -> tuple[str, ...]:
+    """Return the texts in a field of a record that was exported from an index: they are as they were."""
+    value = record.get(field)
+    if not _is_exported(record) or not isinstance(value, list):
+        return ()
+    return tuple(text for part in value if isinstance(part, str) and (text := collapse_white_space(part)))
+
+
 def _texts(record: Mapping[str, object], title: str, abstract: str, markup: Markup) -> dict[str, str]:
     """Return title and abstract, cleaned, and what the source wrote.
 
     A record that says in `markup` what its raw text is written in was exported from an index: its text is clean.
     """
     written_in = record.get("markup")
-    if isinstance(written_in, str) and written_in in _EXPORTED_MARKUPS:
+    if _is_exported(record):
         raw = {name: str(record.get(name) or "") for name in ("raw_title", "raw_abstract")}
         return {"title": collapse_white_space(title), "abstract": collapse_white_space(abstract), **raw,
-                "markup": "" if written_in == "plain" else written_in}
+                "markup": "" if written_in == "plain" else str(written_in)}
     clean = {"title": clean_title(title, markup), "abstract": clean_abstract(abstract, markup)}
     return clean | kept_raw(title, clean["title"], abstract, clean["abstract"], markup)
 

@@ -77,11 +77,16 @@ def _name_of(part: object) -> str:
     return f"{given} {family}"
 
 
+def is_group(name: str) -> bool:
+    """Tell whether a name is evidently that of a group and no person's."""
+    return bool(_GROUP.search(name))
+
+
 def given_first(name: str) -> str:
     """Return a name written `Family, Given, Jr.` as `Given Family Jr.`; a group's name stays whole."""
     name = collapse_white_space(name)
     family, comma, rest = (part.strip() for part in name.partition(","))
-    if not comma or not rest or _GROUP.search(name):
+    if not comma or not rest or is_group(name):
         return name.strip(" ,")
     given, _, suffix = (part.strip() for part in rest.partition(","))
     given = "" if given in _NOT_GIVEN else given
@@ -97,7 +102,7 @@ def initials_first(name: str) -> str:
     """Return a name as indexes shorten it (`Maher LJ 3rd`) as `LJ Maher 3rd`; what is none stays as it is."""
     name = collapse_white_space(name)
     found = _FAMILY_INITIALS.match(name)
-    if not found or _GROUP.search(name) or _DOTTED.match(found.group("family")):
+    if not found or is_group(name) or _DOTTED.match(found.group("family")):
         return name
     return " ".join(part.strip() for part in found.group("given", "family", "suffix") if part)
 

@@ -7,10 +7,12 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from semsearch.cleaning import Markup, clean_abstract, clean_title
-from semsearch.identifiers import normalise_arxiv
+from semsearch.identifiers import normalise_acl, normalise_arxiv, normalise_openalex
 from semsearch.paper import Paper, collapse_white_space, content_id
 from semsearch.readers.fields import NO_TEXT, WrongType
 
+_OF_URL: Final = (("acl", normalise_acl), ("openalex", normalise_openalex))
+"""Sources whose pages are addressed by their own ids."""
 _ID_KINDS: Final = ("doi", "arxiv", "pmid", "acl", "openalex", "s2")
 
 
@@ -43,6 +45,9 @@ class Parts:
         named = {kind: value for kind, value in identifiers.items() if value}
         if "arxiv" not in named and normalise_arxiv(named.get("doi", "")):
             named["arxiv"] = normalise_arxiv(named["doi"])
+        for kind, normalise in _OF_URL:
+            if kind not in named and (found := normalise(self.url)):
+                named[kind] = found
         if not title and not abstract:
             raise WrongType(NO_TEXT, self.own_id or next(iter(named.values()), ""))
         authors = tuple(name for name in map(collapse_white_space, self.authors) if name)

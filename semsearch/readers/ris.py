@@ -31,6 +31,7 @@ _LINKS: Final = ("UR", "L2", "L1", "L3", "LK")
 _TAG: Final = re.compile(r"\s{0,4}([A-Za-z][A-Za-z0-9])(\s{1,4})-(\s|$)?")
 _BARE_END: Final = re.compile(r"\s*ER\s*$")
 _STRAY: Final = re.compile(r"\s*Link to the (?:Ovid|Full|External)")
+_HOST: Final = re.compile(r"[\w-]{1,63}(?:\.[\w-]{1,63}){1,8}(?:[/:?#]\S*)?$")
 _DOI_NAMED: Final = re.compile(r"\bdoi(?:\.org/|\s{0,5}[:=]\s{0,5})(10\.\d{4,9}/\S+)", re.IGNORECASE)
 _BARE_DOI: Final = re.compile(r"\s*10\.\d{4,9}/\S+\s*$")
 _PMID_NAMED: Final = re.compile(
@@ -177,12 +178,17 @@ def _item(record: Record) -> ReadItem:
         date=_date(record),
         venue=next((value for tag in _VENUES if tag != title_tag and (value := record.first(tag))), ""),
         categories=keywords(record.values("KW")),
-        url=next(iter(links), ""),
+        url=next(iter(links), "") or _bare_address(record.first("UR")),
         language=record.first("LA"),
         own_id=record.first("ID"),
         identifiers={"doi": _doi(record, links), "arxiv": _arxiv(record, links), "pmid": _pmid(record, links)},
         also=tuple(("id:wos", value) for value in record.values("AN")[:1] if _WOS_NUMBER.match(value)),
     ))
+
+
+def _bare_address(text: str) -> str:
+    """Return a web address without its `http://`, `""` where a text is none."""
+    return text if _HOST.match(text) else ""
 
 
 def _first_title(record: Record) -> str:

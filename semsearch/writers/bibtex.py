@@ -8,13 +8,18 @@ from collections.abc import Iterable
 from typing import Final, TextIO
 
 from semsearch.paper import Paper, comparable
-from semsearch.writers.citation import is_meeting, split_name
+from semsearch.writers.citation import is_meeting, joined_keywords, split_name
 
 _ESCAPES: Final = {
     "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_",
     "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
 }
 _NOT_KEY: Final = re.compile(r"[^A-Za-z0-9:./+_-]+")
+_BACKSLASH_AT_WORD: Final = re.compile(r"(?<=\\textbackslash\{\})(?=[A-Za-z\"'`])")
+"""Without a mark between them readers take the two for a macro that was escaped."""
+_LIKE_ENTRY: Final = re.compile(r"@(?=\s*[^\s{}(),=@\"#]*\s*[{(])")
+_LIGATURES: Final = re.compile(r"(?<=-)(?=-)|(?<=`)(?=`)|(?<=')(?=')")
+"""Where TeX makes dashes and quotation marks of two characters."""
 _GROUP_SEPARATOR: Final = re.compile(r"\band\b", re.IGNORECASE)
 _CAPITALS: Final = re.compile(r"\w*[A-Z]\w*[A-Z]\w*|\w+[A-Z]\w*")
 """Words with a capital inside, such as BERT and LaTeX, which styles would set in lower case."""
@@ -35,12 +40,14 @@ def escape(text: str) -> str:
     """Return `text` with the characters that TeX obeys made harmless, on one line."""
     text = "".join(c for c in " ".join(text.split()) if unicodedata.category(c) not in ("Cc", "Cs"))
     text = "".join(_ESCAPES.get(character, character) for character in text)
-    return text.replace("--", "-{}-").replace("``", "`{}`").replace("''", "'{}'")
+    text = _LIKE_ENTRY.sub("{@}", text)
+    return _LIGATURES.sub("{}", _BACKSLASH_AT_WORD.sub("{}", text))
 
 
 def _fields(paper: Paper) -> tuple[str, list[tuple[str, str]]]:
     """Return the kind of entry and (name, delimited value) of each field that is filled in."""
-    arxiv = dict(paper.identifiers).get("arxiv", "")
+    named = dict(paper.identifiers)
+    arxiv = named.get("arxiv", "")
     if paper.venue and is_meeting(paper.venue):
         kind, venue = "inproceedings", "booktitle"
     else:
@@ -55,15 +62,13 @@ def _fields(paper: Paper) -> tuple[str, list[tuple[str, str]]]:
         ("doi", _braced(_verbatim(paper.doi))),
         ("eprint", _braced(_verbatim(arxiv))),
         ("archiveprefix", "{arXiv}" if arxiv else ""),
+        ("pmid", _braced(_verbatim(named.get("pmid", "")))),
         ("url", _braced(_verbatim(paper.url))),
-        ("keywords", _braced(escape(_keywords(paper.categories)))),
+        ("keywords", _braced(escape(joined_keywords(paper.categories)))),
+        ("language", _braced(escape(paper.language))),
         ("abstract", _braced(_as_written(paper, paper.raw_abstract) or escape(paper.abstract))),
     ]
     return kind, [(name, value) for name, value in fields if value]
-
-
-def _keywords(categories: tuple[str, ...]) -> str:
-    return ("; " if any("," in category for category in categories) else ", ").join(categories)
 
 
 def _braced(value: str) -> str:

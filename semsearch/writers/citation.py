@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from typing import Final, NamedTuple
 
+from semsearch.readers.names import is_group
+
 _SUFFIXES: Final = frozenset({"jr", "jr.", "sr", "sr.", "ii", "iii", "iv"})
 _PARTICLES: Final = frozenset("""van von de der den del della di da dos das du la le ten ter zu zur af av bin ibn al
     el""".split())
-_GROUP_WORDS: Final = frozenset("""collaboration consortium group team project network initiative committee society
-    institute university""".split())
+_GROUP_WORDS: Final = re.compile(r"\b(?:project|initiative|and|&|of|for|the)\b", re.IGNORECASE)
+"""Beside the words that make a name a group's when it is read."""
 _MEETING: Final = re.compile(r"\b(?:proceedings|conference|workshop|symposium|meeting|advances in neural)\b",
                              re.IGNORECASE)
 
@@ -32,11 +34,20 @@ def is_meeting(venue: str) -> bool:
     return bool(_MEETING.search(venue))
 
 
+def joined_keywords(categories: tuple[str, ...]) -> str:
+    """Return keywords in one text, separated by commas, or by semicolons where one of them has a comma."""
+    if not any("," in category for category in categories):
+        return ", ".join(categories)
+    return "; ".join(categories) + (";" if len(categories) == 1 else "")
+
+
 def split_name(name: str) -> AuthorName:
     """Return the parts of a name written `Given Family` or `Family, Given`.
 
     Particles in lower case belong to the family name (`Laurens van der Maaten`); the name of a group is kept whole.
     """
+    if is_group(name) or _GROUP_WORDS.search(name):
+        return AuthorName(" ".join(name.split()), "", "")
     parts = [part.strip() for part in name.split(",") if part.strip()]
     if len(parts) >= 2 and parts[-1].casefold() in _SUFFIXES:
         head = split_name(", ".join(parts[:-1]))
@@ -44,7 +55,7 @@ def split_name(name: str) -> AuthorName:
     if len(parts) >= 2:
         return AuthorName(parts[0], " ".join(parts[1:]), "")
     words = name.replace(",", " ").split()
-    if len(words) < 2 or any(word.casefold().strip(".") in _GROUP_WORDS for word in words):
+    if len(words) < 2:
         return AuthorName(" ".join(words), "", "")
     suffix = ""
     if len(words) > 2 and words[-1].casefold() in _SUFFIXES:

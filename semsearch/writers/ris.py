@@ -22,7 +22,8 @@ def write_papers(papers: Iterable[Paper], stream: TextIO) -> None:
 
 def _lines(paper: Paper) -> Iterator[tuple[str, str]]:
     meeting = is_meeting(paper.venue)
-    arxiv = dict(paper.identifiers).get("arxiv", "")
+    named = dict(paper.identifiers)
+    arxiv = named.get("arxiv", "")
     yield "TY", "CONF" if meeting else "JOUR" if paper.venue else "UNPB" if arxiv else "GEN"
     yield "ID", paper.id
     if paper.title:
@@ -45,6 +46,8 @@ def _lines(paper: Paper) -> Iterator[tuple[str, str]]:
         yield "UR", paper.url
     if arxiv:
         yield "AN", f"arXiv:{arxiv}"
+    if "pmid" in named:
+        yield "AN", f"PMID: {named['pmid']}"
     if paper.language:
         yield "LA", paper.language
 

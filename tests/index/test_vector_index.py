@@ -23,8 +23,8 @@ from semsearch.index.vector_index import (
 
 D = 16
 FACTORIES = ("Flat", "HNSW", "HNSW2", "HNSW32", "HNSW16,Flat", "HNSW16,SQ8", "HNSW16,PQ8x4", "IVF1,Flat", "IVF8,Flat", "IVF8,SQ8",
-             "IVF8,SQ4", "IVF4,PQ8", "IVF4,PQ8x4", "IVF8,PQ8x4fs", "IVF8_HNSW4,Flat", "SQ4", "SQ6", "SQ8", "SQfp16", "SQbf16",
-             "PQ8", "PQ8x4", "PQ8x4fs", "PQ8np", "PCA8,Flat", "PCA8,IVF8,Flat", "PCA8,SQ8", "OPQ8,PQ8x4", "OPQ8_8,IVF4,PQ8x4")
+             "IVF8,SQ4", "IVF4,PQ2", "IVF4,PQ8x4", "IVF8,PQ8x4fs", "IVF8_HNSW4,Flat", "SQ4", "SQ6", "SQ8", "SQfp16", "SQbf16",
+             "PQ2", "PQ8x4", "PQ8x4fs", "PQ2np", "PCA8,Flat", "PCA8,IVF8,Flat", "PCA8,SQ8", "OPQ8,PQ8x4", "OPQ8_8,IVF4,PQ8x4")
 REFUSED = ("", "Flatt", "IVF8", "IVF,Flat", "PQ7", "PQ16x99", "flat", "Flat;", "IVF0,Flat", "IVF-1,Flat", "HNSW0", "HNSW1", "NSG0",
            "NSG16", "PQ0", "PQ8x0", "PQ8x1", "IVF8_HNSW0,Flat", "SQ99", "é", "IDMap", "IDMap,Flat", "PCA99,Flat", "RCQ2x4",
            "IVF99999999,Flat", "IVF8,Flat,RFlat", "HNSW8_2+PQ8", "IVF8,PQ8+16", "LSH", "IVF51,Flat", "HNSW99999", "OPQ7,PQ8")

@@ -123,12 +123,12 @@ def test_ris_is_one_line_per_tag() -> None:
 def test_csl_json_is_one_array() -> None:
     items = json.loads(written(csl_json.write_papers, MAATEN, Paper("b", "B", year=1999)))
     assert items[0] == {
-        "id": MAATEN.id, "type": "article-journal", "title": MAATEN.title,
+        "id": MAATEN.id, "citation-key": MAATEN.id, "type": "article-journal", "title": MAATEN.title,
         "author": [{"family": "van der Maaten", "given": "Laurens"}, {"family": "Hinton", "given": "Geoffrey"},
                    {"literal": "ATLAS Collaboration"}],
         "issued": {"date-parts": [[2008, 11]]}, "container-title": MAATEN.venue, "DOI": MAATEN.doi, "URL": MAATEN.url,
-        "keyword": "stat.ML, cs.LG", "abstract": MAATEN.abstract}
-    assert items[1] == {"id": "b", "type": "article", "title": "B", "issued": {"date-parts": [[1999]]}}
+        "number": "arXiv:0811.00001", "keyword": "stat.ML, cs.LG", "abstract": MAATEN.abstract}
+    assert items[1] == {"id": "b", "citation-key": "b", "type": "article", "title": "B", "issued": {"date-parts": [[1999]]}}
     assert json.loads(written(csl_json.write_papers)) == []
 
 
@@ -137,7 +137,7 @@ def test_csv_keeps_quotes_and_ends_of_lines() -> None:
     assert row == {"id": MAATEN.id, "title": MAATEN.title, "abstract": MAATEN.abstract,
                    "authors": "Laurens van der Maaten; Hinton, Geoffrey; ATLAS Collaboration", "year": "2008",
                    "date": "2008-11", "venue": MAATEN.venue, "categories": "stat.ML; cs.LG", "url": MAATEN.url,
-                   "doi": MAATEN.doi}
+                   "doi": MAATEN.doi, "arxiv": "0811.00001", "pmid": "", "language": ""}
 
 
 def test_csv_of_hits_and_of_several_questions() -> None:
