@@ -12,9 +12,10 @@ from semsearch.paper import Paper
 from semsearch.writers import bibtex, csl_json, ris, tabular
 
 WORDS = ("quantum field lattice gauge spectral cluster operator random graph network learning boundary entropy "
-         "symmetry measure kernel phase transition detector survey algebra curve convex gradient sample bound estimate "
-         "model theory simulation experiment observation system method result patients naïve Poincaré we show that the of in "
-         "for with and on a is an by from under between large small new general local global finite exact").split()
+         "symmetry measure kernel phase transition detector survey algebra curve convex gradient sample bound "
+         "estimate model theory simulation experiment observation system method result patients naïve Poincaré we "
+         "show that the of in for with and on a is an by from under between large small new general local global "
+         "finite exact").split()
 FAMILIES = ("Lee", "van der Berg", "Müller", "Chen", "Kowalski", "Sato", "O'Neill", "Rossi", "Nguyen", "García")
 GIVEN = ("Ann", "Bo", "Carla M.", "David", "Eve", "Felix", "Grace", "Hiro")
 

@@ -10,7 +10,7 @@ import json
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
-from itertools import combinations
+from itertools import combinations, pairwise
 from typing import Final
 
 from semsearch.identifiers import alias_key
@@ -31,7 +31,12 @@ class _Features:
     title: str
     abstract: str
     title_year_author: tuple[str, int, str] | None
+    content_id: str
     order: bytes
+
+
+_GroupIdentifiers = dict[str, set[frozenset[str]]]
+"""For each kind the different sets of values that a group's records have: nearly always one."""
 
 
 def to_data(paper: Paper) -> str:
@@ -59,7 +64,7 @@ def content_key(paper: Paper) -> bytes:
 
 def linking_keys(paper: Paper) -> list[str]:
     """Return the keys of which two records must share one to be one paper."""
-    keys = [alias_key(kind, value) for kind, value in paper.identifiers]
+    keys = [alias_key(kind, value) for kind, value in paper.identifiers] or [f"content:{paper.id}"]
     triple = _title_year_author(paper)
     if triple:
         keys.append("title:" + hashlib.sha256("\x1f".join(map(str, triple)).encode("utf-8", "replace")).hexdigest()[:16])
@@ -71,21 +76,22 @@ def cluster(papers: Sequence[Paper]) -> list[list[int]]:
 
     Two records are one paper only when no identifier of the same kind differs, and either an identifier is equal and
     the titles agree, or title, year and first author are present and equal and the abstracts agree or one is missing.
-    When in doubt they are two.
+    Records without any identifier are one where all that they say is equal. When in doubt they are two.
     """
     features = [_features(p) for p in papers]
     canonical = sorted(range(len(papers)), key=lambda i: features[i].order)
     members = {i: [i] for i in canonical}
+    identifiers = {i: {kind: {values} for kind, values in features[i].identifiers.items()} for i in canonical}
     home = {i: i for i in canonical}
     for i, j in _pairs(canonical, features):
         a, b = home[i], home[j]
-        if a == b or not _same_work(features[i], features[j]):
-            continue
-        if any(_conflict(features[x], features[y]) for x in members[a] for y in members[b]):
+        if a == b or not _same_work(features[i], features[j]) or _groups_conflict(identifiers[a], identifiers[b]):
             continue
         for moved in members.pop(b):
             members[a].append(moved)
             home[moved] = a
+        for kind, sets in identifiers.pop(b).items():
+            identifiers[a].setdefault(kind, set()).update(sets)
     return [sorted(group) for group in members.values()]
 
 
@@ -140,7 +146,7 @@ def _features(paper: Paper) -> _Features:
         identifiers[kind].add(value)
     return _Features({kind: frozenset(values) for kind, values in identifiers.items()},
                      "" if paper.title_stands_in else comparable(paper.title), comparable(paper.abstract),
-                     _title_year_author(paper), content_key(paper))
+                     _title_year_author(paper), "" if paper.identifiers else paper.id, content_key(paper))
 
 
 def _title_year_author(paper: Paper) -> tuple[str, int, str] | None:
@@ -163,12 +169,19 @@ def _same_work(a: _Features, b: _Features) -> bool:
         return False
     if any(values & b.identifiers[kind] for kind, values in a.identifiers.items() if kind in b.identifiers):
         return titles_agree(a.title, b.title)
+    if a.content_id and a.content_id == b.content_id:  # a record without any identifier, met twice
+        return True
     return (a.title_year_author is not None and a.title_year_author == b.title_year_author
             and _abstracts_agree(a.abstract, b.abstract))
 
 
 def _conflict(a: _Features, b: _Features) -> bool:
     return any(not values & b.identifiers[kind] for kind, values in a.identifiers.items() if kind in b.identifiers)
+
+
+def _groups_conflict(a: _GroupIdentifiers, b: _GroupIdentifiers) -> bool:
+    """Return whether any record of one group has an identifier of a kind that differs from one of the other's."""
+    return any(not values & others for kind, sets in a.items() if kind in b for values in sets for others in b[kind])
 
 
 def _pairs(canonical: list[int], features: list[_Features]) -> Iterable[tuple[int, int]]:
@@ -180,7 +193,7 @@ def _pairs(canonical: list[int], features: list[_Features]) -> Iterable[tuple[in
         by_title[features[i].title].append(i)
     for same in by_title.values():
         # A chain is enough for equal titles that hang together; it keeps thousands of equal records linear.
-        yield from combinations(same, 2) if len(same) <= _MOST_PAIRS_RECORDS else zip(same, same[1:], strict=False)
+        yield from combinations(same, 2) if len(same) <= _MOST_PAIRS_RECORDS else pairwise(same)
 
 
 def _fullness(paper: Paper) -> tuple[int, int, bytes]:

@@ -97,8 +97,13 @@ def run(index: Path, job: dict[str, Any]) -> BuildSummary:
 
     generations.publish = announced
     try:
-        return build_index(job["sources"], index, BuildOptions(**job.get("options", {})), provider=SlowProvider(job),
-                           progress=Talking())
+        return build_index(
+            job["sources"],
+            index,
+            BuildOptions(**job.get("options", {})),
+            provider=SlowProvider(job),
+            progress=Talking(),
+        )
     finally:
         generations.publish = publish
 
@@ -136,6 +141,7 @@ def count_calls() -> dict[str, int]:
 
 
 # Faults at every step
+
 
 def in_a_child(action: Callable[[], None]) -> int:
     """Run something in a forked process and return its exit status; a traceback goes to stderr."""
@@ -175,7 +181,10 @@ class Case:
 
     @property
     def job(self) -> dict[str, Any]:
-        return {"sources": [str(self.folder / "papers.jsonl")], "options": {"rebuild": True} if self.kind == "rebuild" else {}}
+        return {
+            "sources": [str(self.folder / "papers.jsonl")],
+            "options": {"rebuild": True} if self.kind == "rebuild" else {},
+        }
 
     def prepare(self) -> None:
         source = write_jsonl(self.folder / "papers.jsonl", records(20))
@@ -197,7 +206,7 @@ class Case:
             (self.folder / "outcome").write_text(":DiskFull")
 
     def check(self, fault: dict[str, Any]) -> None:
-        """Check that the index is the old or the new one, and that the next build leaves the new one and nothing else."""
+        """Check that the index is the old or the new one, and that the next build leaves the new one alone."""
         found = self.found()
         assert found in (self.old, self.new), found
         if found != (0, ""):
@@ -224,9 +233,12 @@ class Case:
 def sweep(folder: Path, kind: str) -> int:
     counted = Case(folder / "counted", kind)
     assert in_a_child(counted.prepare) == 0 and in_a_child(counted.count) == 0
-    faults = [{"call": call, "number": number + 1, "how": how}
-              for call, calls in json.loads((counted.folder / "counts.json").read_text()).items()
-              for number in range(calls) for how in ("exit", "full")]
+    faults = [
+        {"call": call, "number": number + 1, "how": how}
+        for call, calls in json.loads((counted.folder / "counts.json").read_text()).items()
+        for number in range(calls)
+        for how in ("exit", "full")
+    ]
     outcomes = []
     for number, fault in enumerate(faults):
         case = Case(folder / str(number), kind)

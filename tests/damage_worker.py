@@ -14,6 +14,7 @@ import shutil
 import sys
 import traceback
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -69,7 +70,7 @@ def damages(size: int, seed: str) -> Iterator[tuple[str, Callable[[bytes], bytes
 def _flipped(content: bytes, position: int, mask: int) -> bytes:
     if not content:
         return content
-    return content[:position] + bytes([content[position] ^ mask]) + content[position + 1:]
+    return content[:position] + bytes([content[position] ^ mask]) + content[position + 1 :]
 
 
 def read_all(index: Path) -> None:
@@ -85,10 +86,8 @@ def read_all(index: Path) -> None:
         reader.papers.without_abstract()
         for find in (reader.papers.find, reader.papers.find_title):
             for name in ("p5", "p", "study 7", "10.1000/x"):
-                try:
+                with suppress(SemsearchError):
                     find(name, reader.hidden)
-                except SemsearchError:
-                    pass
         reader.vectors.vectors_at(np.arange(len(reader.vectors.rows)))
 
 
@@ -148,13 +147,23 @@ class Probe:
         laundered = False
         if built is not None:
             again = self.attempt("verify built", lambda: verify(self.index))
-            laundered = bool(again) and not again.problems and not is_true(self.index, COUNT + len(WAITING), deleted=True)
+            laundered = (
+                bool(again) and not again.problems and not is_true(self.index, COUNT + len(WAITING), deleted=True)
+            )
         rebuilt = self.attempt("rebuild", lambda: run_build([source, more], self.index, rebuild=True))
         sound = rebuilt is not None and self.attempt("verify rebuilt", lambda: verify(self.index).problems) == ()
         deleted = self.attempt("deleted", lambda: DELETED not in papers_in(self.index))
         true = sound and self.attempt("true", lambda: is_true(self.index, COUNT + len(WAITING), bool(deleted)))
-        return {"said": self.said, "problems": problems, "notes": notes, "unexpected": self.unexpected,
-                "answers": answers, "laundered": laundered, "rebuilt": bool(true), "deleted": bool(deleted)}
+        return {
+            "said": self.said,
+            "problems": problems,
+            "notes": notes,
+            "unexpected": self.unexpected,
+            "answers": answers,
+            "laundered": laundered,
+            "rebuilt": bool(true),
+            "deleted": bool(deleted),
+        }
 
 
 def main() -> None:

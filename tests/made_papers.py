@@ -18,15 +18,21 @@ from semsearch.paper import Paper
 from semsearch.search import Searcher
 from semsearch.summary import BuildSummary
 
-WORDS = ("graph neural attention protein galaxy market language vision robot memory quantum climate enzyme theorem network "
-         "policy signal speech sparse kernel bayes gene plasma crystal ocean orbit tensor cipher packet cache").split()
+WORDS = (
+    "graph neural attention protein galaxy market language vision robot memory quantum climate enzyme theorem network "
+    "policy signal speech sparse kernel bayes gene plasma crystal ocean orbit tensor cipher packet cache"
+).split()
 
 
 def record(number: int, **changes: Any) -> dict[str, Any]:
     """Return a JSON Lines record that follows from its number; its title and abstract are no other number's."""
     rng = random.Random(number)
-    return {"id": f"p{number}", "title": f"Study {number} of {' '.join(rng.sample(WORDS, 3))}",
-            "abstract": f"Finding {number}: {' '.join(rng.choices(WORDS, k=20))}.", **changes}
+    return {
+        "id": f"p{number}",
+        "title": f"Study {number} of {' '.join(rng.sample(WORDS, 3))}",
+        "abstract": f"Finding {number}: {' '.join(rng.choices(WORDS, k=20))}.",
+        **changes,
+    }
 
 
 def records(count: int, start: int = 0) -> list[dict[str, Any]]:
@@ -45,8 +51,9 @@ def text_of(item: Mapping[str, Any]) -> str:
     return f"{item['title']} {item['abstract']}"
 
 
-def run_build(sources: Iterable[Path | str], index: Path, provider: FakeProvider | None = None, **options: Any
-              ) -> BuildSummary:
+def run_build(
+    sources: Iterable[Path | str], index: Path, provider: FakeProvider | None = None, **options: Any
+) -> BuildSummary:
     summary = build_index(list(sources), index, BuildOptions(**options), provider=provider or FakeProvider())
     assert_counts_add_up(summary)
     return summary
@@ -74,12 +81,15 @@ def works_in(index: Path) -> list[tuple[str, str]]:
     return sorted((paper.title, repr(replace(paper, id=""))) for paper in papers_in(index).values())
 
 
-def answers(index: Path, questions: Iterable[str] = ("graph attention", "protein gene", "study 3 of orbit"), k: int = 8
-            ) -> list[list[tuple[int, str, float]]]:
+def answers(
+    index: Path, questions: Iterable[str] = ("graph attention", "protein gene", "study 3 of orbit"), k: int = 8
+) -> list[list[tuple[int, str, float]]]:
     """Return (rank, id, score) of the hits of some questions."""
     with Searcher(index, provider=FakeProvider()) as searcher:
-        return [[(hit.rank, hit.paper.id, hit.score) for hit in answer.hits]
-                for answer in searcher.query_many(list(questions), k)]
+        return [
+            [(hit.rank, hit.paper.id, hit.score) for hit in answer.hits]
+            for answer in searcher.query_many(list(questions), k)
+        ]
 
 
 def listing(folder: Path) -> dict[str, tuple[int, int, str]]:

@@ -42,8 +42,12 @@ class HeldBuild:
         self.gate, self.encoded = folder / "go", folder / "encoded"
         job = {"sources": [str(source)], "encoded": str(self.encoded), "wait_for": str(self.gate)}
         (folder / "job.json").write_text(json.dumps(job))
-        self.process = subprocess.Popen([sys.executable, crash_worker.__file__, "build", str(index), str(folder / "job.json")],
-                                        stdout=subprocess.PIPE, text=True, env=ENVIRONMENT)
+        self.process = subprocess.Popen(
+            [sys.executable, crash_worker.__file__, "build", str(index), str(folder / "job.json")],
+            stdout=subprocess.PIPE,
+            text=True,
+            env=ENVIRONMENT,
+        )
         wait_until(self.encoded.exists, self.process)
 
     def finish(self) -> str:
@@ -72,8 +76,11 @@ def held(tmp_path: Path, index: Path) -> Iterator[HeldBuild]:
 
 
 def test_a_second_build_is_told_at_once_who_builds(index, held, tmp_path):
-    for second in (lambda: run_build([], index), lambda: reindex_index(index, provider=FakeProvider()),
-                   lambda: remove_index(index)):
+    for second in (
+        lambda: run_build([], index),
+        lambda: reindex_index(index, provider=FakeProvider()),
+        lambda: remove_index(index),
+    ):
         with pytest.raises(IndexBusy) as caught:
             second()
         assert f"build, process {held.process.pid} on " in caught.value.message
@@ -132,8 +139,10 @@ def test_who_stays_open_keeps_its_generation(index, tmp_path):
 @pytest.mark.slow
 def test_readers_see_one_whole_generation_each_while_ten_are_published(tmp_path):
     index, stop = tmp_path / "index", tmp_path / "stop"
-    corpora = [write_jsonl(tmp_path / f"{name}.jsonl", [record(n, id=f"{name}{n}", venue=name) for n in numbers])
-               for name, numbers in (("even", range(100, 140)), ("odd", range(25)))]
+    corpora = [
+        write_jsonl(tmp_path / f"{name}.jsonl", [record(n, id=f"{name}{n}", venue=name) for n in numbers])
+        for name, numbers in (("even", range(100, 140)), ("odd", range(25)))
+    ]
     expected: dict[int, list[object]] = {}
     for parity in (1, 0):
         run_build([corpora[parity]], index, rebuild=True)
@@ -146,8 +155,15 @@ def test_readers_see_one_whole_generation_each_while_ten_are_published(tmp_path)
     readers = []
     for output in outputs:
         with open(output, "w") as out:
-            readers.append(subprocess.Popen([sys.executable, asking_worker.__file__, str(index), str(stop)], stdout=out,
-                                            stderr=subprocess.PIPE, text=True, env=ENVIRONMENT))
+            readers.append(
+                subprocess.Popen(
+                    [sys.executable, asking_worker.__file__, str(index), str(stop)],
+                    stdout=out,
+                    stderr=subprocess.PIPE,
+                    text=True,
+                    env=ENVIRONMENT,
+                )
+            )
 
     def answered() -> list[int]:
         return [output.read_text().count("\n") for output in outputs]

@@ -27,8 +27,12 @@ STEP = 130
 def start(index: Path, job: dict[str, Any]) -> subprocess.Popen[str]:
     path = index.parent / "job.json"
     path.write_text(json.dumps(job))
-    return subprocess.Popen([sys.executable, str(WORKER), "build", str(index), str(path)], stdout=subprocess.PIPE,
-                            text=True, env=worker_environment())
+    return subprocess.Popen(
+        [sys.executable, str(WORKER), "build", str(index), str(path)],
+        stdout=subprocess.PIPE,
+        text=True,
+        env=worker_environment(),
+    )
 
 
 def worker_environment() -> dict[str, str]:
@@ -95,8 +99,13 @@ def reference(folder: Path, count: int, factory: str) -> list[list[tuple[int, st
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
 @pytest.mark.parametrize("kind", ["first", "more", "metadata", "rebuild", "structure"])
 def test_a_fault_at_every_step_leaves_the_old_or_the_new(tmp_path, kind):
-    done = subprocess.run([sys.executable, str(WORKER), "sweep", str(tmp_path), kind], capture_output=True, text=True,
-                          env=worker_environment(), timeout=300)
+    done = subprocess.run(
+        [sys.executable, str(WORKER), "sweep", str(tmp_path), kind],
+        capture_output=True,
+        text=True,
+        env=worker_environment(),
+        timeout=300,
+    )
     assert done.returncode == 0, done.stderr[-4000:]
     outcomes = Counter(done.stdout.splitlines()[-1].split())
     assert sum(outcomes.values()) > 20

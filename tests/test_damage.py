@@ -28,14 +28,30 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("file", [
-    "CURRENT", "state.json", f"{GENERATION}/manifest.json", f"{GENERATION}/papers.sqlite", f"{GENERATION}/vectors.npy",
-    f"{GENERATION}/vector_keys.npy", f"{GENERATION}/index.faiss", f"{GENERATION}/rejects.jsonl", "vectors/*/*.log",
-    "build.lock", "publish.lock"])
+@pytest.mark.parametrize(
+    "file",
+    [
+        "CURRENT",
+        "state.json",
+        f"{GENERATION}/manifest.json",
+        f"{GENERATION}/papers.sqlite",
+        f"{GENERATION}/vectors.npy",
+        f"{GENERATION}/vector_keys.npy",
+        f"{GENERATION}/index.faiss",
+        f"{GENERATION}/rejects.jsonl",
+        "vectors/*/*.log",
+        "build.lock",
+        "publish.lock",
+    ],
+)
 def test_damage_is_noticed_and_named_and_mended(template, tmp_path, file):
     done = subprocess.run(
-        [sys.executable, str(WORKER), str(template), str(tmp_path), file], capture_output=True, text=True, timeout=500,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(WORKER.parent.parent), str(WORKER.parent)])})
+        [sys.executable, str(WORKER), str(template), str(tmp_path), file],
+        capture_output=True,
+        text=True,
+        timeout=500,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(WORKER.parent.parent), str(WORKER.parent)])},
+    )
     lines = done.stdout.splitlines()
     assert done.returncode == 0, f"died after {lines[-1:]}: {done.stderr[-3000:]}"
     cases = [(damage, json.loads(found)) for damage, found in zip(lines[::2], lines[1::2], strict=True)]
@@ -57,7 +73,11 @@ def test_damage_is_noticed_and_named_and_mended(template, tmp_path, file):
             complaints.append(f"not named: {found}")
         if not is_harmless and not found["problems"] and "IndexDamaged" not in told:
             complaints.append(f"not called damage: {found}")
-        if is_harmless and file != "state.json" and found["answers"] != [[list(hit) for hit in answer] for answer in whole]:
+        if (
+            is_harmless
+            and file != "state.json"
+            and found["answers"] != [[list(hit) for hit in answer] for answer in whole]
+        ):
             complaints.append("other answers")
         if file != "state.json" and not found["deleted"]:
             complaints.append("the deleted paper came back")

@@ -37,19 +37,27 @@ def paths(sources) -> list[str]:
 def test_named_sources_are_remembered_by_where_they_are(folder, monkeypatch):
     monkeypatch.chdir(folder)
     found = list_sources(["a.jsonl", Path("sub"), "-", "../in/a.jsonl"], "jsonl", [], Notes())
-    assert found.named == (RememberedSource(str(folder / "a.jsonl"), "jsonl"), RememberedSource(str(folder / "sub"), "jsonl"),
-                           RememberedSource(str(folder / "a.jsonl"), "jsonl"))
+    assert found.named == (
+        RememberedSource(str(folder / "a.jsonl"), "jsonl"),
+        RememberedSource(str(folder / "sub"), "jsonl"),
+        RememberedSource(str(folder / "a.jsonl"), "jsonl"),
+    )
     assert paths(found) == [str(folder / "a.jsonl"), str(folder / "sub" / "b.jsonl"), "-"]
     assert found.gone == ()
 
 
 def test_remembered_sources_keep_their_formats_and_the_gone_are_told(folder):
     notes = Notes()
-    remembered = [RememberedSource(str(folder / "a.jsonl"), "jsonl"), RememberedSource(str(folder / "gone"), None),
-                  RememberedSource(str(folder), None)]
+    remembered = [
+        RememberedSource(str(folder / "a.jsonl"), "jsonl"),
+        RememberedSource(str(folder / "gone"), None),
+        RememberedSource(str(folder), None),
+    ]
     found = list_sources([], "csv", remembered, notes)
     assert [(file.path, form) for file, form in found.files] == [
-        (str(folder / "a.jsonl"), "jsonl"), (str(folder / "sub" / "b.jsonl"), None)]
+        (str(folder / "a.jsonl"), "jsonl"),
+        (str(folder / "sub" / "b.jsonl"), None),
+    ]
     assert found.gone == (str(folder / "gone"),) and len(notes.notes) == 1 and "gone" in notes.notes[0]
     with pytest.raises(SourceNotFound, match="None of the 1 remembered"):
         list_sources([], None, remembered[1:2], notes)

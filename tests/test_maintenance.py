@@ -27,8 +27,21 @@ def test_describe_counts_what_is_there(index, tmp_path):
     delete(index, ["p0"])
     info = describe(index)
     lengths = [len(text_of(record(n)).split()) for n in range(5)] + [len(record(5)["title"].split())]
-    assert (info.name, info.generation, info.papers, info.deleted, info.vectors, info.coverage) == ("index", 1, 5, 1, 6, 1.0)
-    assert (info.model, info.max_tokens, info.dimension, info.factory, info.recall_at_10) == ("mine", 22, 64, "Flat", None)
+    assert (info.name, info.generation, info.papers, info.deleted, info.vectors, info.coverage) == (
+        "index",
+        1,
+        5,
+        1,
+        6,
+        1.0,
+    )
+    assert (info.model, info.max_tokens, info.dimension, info.factory, info.recall_at_10) == (
+        "mine",
+        22,
+        64,
+        "Flat",
+        None,
+    )
     assert (info.without_abstract, info.truncated) == (1, sum(n > 22 for n in lengths))
     assert [(c.records, c.papers, c.merged, c.rejected, c.format) for c in info.sources] == [(7, 6, 0, 1, "jsonl")]
     assert info.remembered == (str(tmp_path / "papers.jsonl"),)
@@ -113,8 +126,10 @@ def test_remove_takes_the_folder_and_nothing_else(index, tmp_path):
         remove_index(index)
 
 
-@pytest.mark.parametrize("look", [describe, verify, papers_in, answers, lambda i: delete(i, ["p0"]), lambda i: restore(i, ["p0"])])
+@pytest.mark.parametrize(
+    "look", [describe, verify, papers_in, answers, lambda i: delete(i, ["p0"]), lambda i: restore(i, ["p0"])]
+)
 def test_an_index_that_is_not_there_is_named_with_those_that_are(index, look):
-    with pytest.raises(IndexNotFound, match="'nothing'.*There: index"):
+    with pytest.raises(IndexNotFound, match=r"'nothing'.*There: index"):
         look(index.parent / "nothing")
     assert not (index.parent / "nothing").exists()

@@ -58,8 +58,9 @@ def test_the_same_factory_links_the_structure(index, fake_provider):
     before = inodes(index)
     summary = reindex_index(index, provider=fake_provider)
     assert summary.factory == "HNSW8"
-    assert {name: inodes(index)[name] for name in ("vectors.npy", "vector_keys.npy", "index.faiss")} == \
-        {name: before[name] for name in ("vectors.npy", "vector_keys.npy", "index.faiss")}
+    assert {name: inodes(index)[name] for name in ("vectors.npy", "vector_keys.npy", "index.faiss")} == {
+        name: before[name] for name in ("vectors.npy", "vector_keys.npy", "index.faiss")
+    }
 
 
 def test_another_model_encodes_everything_and_an_old_reader_goes_on(index, fake_provider):
@@ -85,7 +86,11 @@ def test_it_takes_out_deleted_papers_and_brings_back_restored_ones(index, fake_p
     assert (summary.papers, summary.removed, summary.encoded, summary.deleted) == (38, 2, 0, 2)
     restore(index, ["p7"])
     summary = reindex_index(index, provider=fake_provider)
-    assert (summary.papers, summary.added, fake_provider.encoded) == (39, 1, [f"{record(7)['title']} {record(7)['abstract']}"])
+    assert (summary.papers, summary.added, fake_provider.encoded) == (
+        39,
+        1,
+        [f"{record(7)['title']} {record(7)['abstract']}"],
+    )
     assert "p7" in papers_in(index) and "p3" not in papers_in(index)
     assert verify(index).problems == ()
 

@@ -206,7 +206,7 @@ def settled(form: str, text: str, clean: Callable[..., str]) -> str:
 
 @pytest.mark.parametrize("form", WRITERS)
 @given(papers=st.lists(works(), min_size=1, max_size=3))
-@settings(deadline=None, max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(deadline=None, max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_made_papers_read_back(form: str, papers: list[Paper], tmp_path: Path) -> None:
     papers = [
         replace(
@@ -219,3 +219,90 @@ def test_made_papers_read_back(form: str, papers: list[Paper], tmp_path: Path) -
     ]
     for paper, found in zip(papers, read_back(form, papers, tmp_path), strict=True):
         assert differences(form, paper, found) == []
+
+
+def first_lines(source: Path, most: int, folder: Path) -> Path:
+    """Return a JSON Lines file with the first records of another one."""
+    import gzip
+
+    path = folder / source.name.removesuffix(".gz")
+    with gzip.open(source, "rt", encoding="utf-8") as lines:
+        path.write_text("".join(itertools.islice(lines, most)), encoding="utf-8")
+    return path
+
+
+REAL = ["acl-anthology/acl-03.jsonl.gz", "ml-papers/iclr2025.jsonl.gz"]
+
+
+@pytest.mark.parametrize("form", WRITERS)
+@pytest.mark.parametrize("source", REAL)
+def test_real_papers_read_back(shared_data: Path, tmp_path: Path, source: str, form: str) -> None:
+    papers = papers_of(shared_data / source, 300)
+    assert len(papers) == 300
+    assert source == REAL[0] or sum(paper.markup == "latex" for paper in papers) > 20
+    wrong = {
+        paper.id: found
+        for paper, back in zip(papers, read_back(form, papers, tmp_path), strict=True)
+        if (found := differences(form, paper, back))
+    }
+    assert wrong == {}
+
+
+@pytest.mark.parametrize("form", WRITERS)
+def test_the_papers_of_real_libraries_read_back(shared_data: Path, tmp_path: Path, form: str) -> None:
+    for source in sorted((shared_data / "wild" / "bibtex").glob("*.bib")):
+        papers = papers_of(source)
+        wrong = {
+            (source.name, paper.id): found
+            for paper, back in zip(papers, read_back(form, papers, tmp_path), strict=True)
+            if (found := differences(form, paper, back)) and (form, paper.id) not in UNHELD
+        }
+        assert wrong == {}
+
+
+UNHELD = {
+    ("ris", "HodgkinG.P.;VarleyR.J."),  # a name with a semicolon in it
+    ("csv", "HodgkinG.P.;VarleyR.J."),
+    ("csv", "Al2006"),  # a single author whose name ends in `et Al`
+    ("ris", "Kinloch1981"),  # a whole reference in place of a name
+    ("csv", "Kinloch1981"),
+}
+"""Papers of broken entries with names that no such format can hold."""
+
+
+def test_bibtex_keeps_the_latex_of_the_source(shared_data: Path, tmp_path: Path) -> None:
+    papers = [paper for paper in papers_of(shared_data / REAL[1], 300) if paper.markup == "latex"]
+    for paper, found in zip(papers, read_back("bibtex", papers, tmp_path), strict=True):
+        for name in ("raw_title", "raw_abstract"):
+            raw = " ".join(getattr(paper, name).split())
+            if raw and raw.count("{") == raw.count("}"):
+                assert (getattr(found, name) or getattr(found, name.removeprefix("raw_"))) == raw
+
+
+@pytest.mark.parametrize("source", REAL)
+@pytest.mark.parametrize("form", WRITERS)
+def test_what_was_exported_merges_with_the_original(shared_data: Path, tmp_path: Path, form: str, source: str) -> None:
+    original = first_lines(shared_data / source, 300, tmp_path)
+    with read_library([original]) as library:
+        papers = list(library)
+        (tmp_path / "exported").mkdir()
+        exported_file = exported(form, papers, tmp_path / "exported")
+    with read_library([original, exported_file]) as library:
+        [first, second] = [file.counts for file in library.report()]
+        assert (first.records, second.records) == (300, len(papers))
+        assert len(library) == len(papers)
+
+
+def test_an_export_adds_nothing_to_its_index(shared_data: Path, tmp_path: Path) -> None:
+    original = first_lines(shared_data / REAL[0], 300, tmp_path)
+    index = tmp_path / "index"
+    run_build([original], index)
+    before = papers_in(index)
+    copy = exported("jsonl", before.values(), tmp_path)
+    summary = run_build([original, copy], index)
+    assert (summary.papers, summary.added, summary.removed, summary.encoded) == (300, 0, 0, 0)
+    after = papers_in(index)
+    assert {name: paper.text for name, paper in after.items()} == {name: p.text for name, p in before.items()}
+    alone = run_build([copy], tmp_path / "alone")
+    assert (alone.papers, alone.merged, alone.rejected) == (300, 0, 0)
+    assert json.dumps([paper.id for paper in papers_in(tmp_path / "alone").values()]) == json.dumps(list(before))

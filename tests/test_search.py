@@ -21,7 +21,9 @@ TWINS = 40
 @pytest.fixture(scope="module", params=["Flat", "HNSW16", "IVF4,Flat"])
 def index(request, tmp_path_factory) -> Path:
     """60 papers, the last 40 of them with one text."""
-    items = records(COUNT - TWINS) + [record(0, id=f"twin{n}", title="Twins", abstract="graph graph protein") for n in range(TWINS)]
+    items = records(COUNT - TWINS) + [
+        record(0, id=f"twin{n}", title="Twins", abstract="graph graph protein") for n in range(TWINS)
+    ]
     folder = tmp_path_factory.mktemp("search")
     run_build([write_jsonl(folder / "papers.jsonl", items)], folder / "index", factory=request.param)
     return folder / "index"
@@ -55,7 +57,9 @@ def check(hits, truth, factory="Flat"):
 
 
 @pytest.mark.parametrize("k", [1, 5, 23, 59, 60, 1000])
-@pytest.mark.parametrize("question", ["graph attention", "Twins graph protein", text_of(record(3)), "no word that is known"])
+@pytest.mark.parametrize(
+    "question", ["graph attention", "Twins graph protein", text_of(record(3)), "no word that is known"]
+)
 def test_query_gives_the_nearest_in_order(index, question, k):
     with Searcher(index, provider=FakeProvider()) as searcher:
         answer = searcher.query(question, k)

@@ -35,8 +35,9 @@ def test_the_first_source_that_has_a_text_gives_its_vector():
     with pytest.raises(KeyError, match="1 keys"):
         sources.take(keys_of(1, 4), 3)
     blocks = list(RowBlocks(np.array([5, 7]), keys_of(3, 1), sources, 3))
-    assert [(rows.tolist(), tokens.tolist(), vectors[:, 0].tolist()) for rows, _, tokens, vectors in blocks] == \
-        [([5, 7], [3, 1], [2.0, 1.0])]
+    assert [(rows.tolist(), tokens.tolist(), vectors[:, 0].tolist()) for rows, _, tokens, vectors in blocks] == [
+        ([5, 7], [3, 1], [2.0, 1.0])
+    ]
 
 
 def test_missing_rows_are_the_first_of_each_text():
@@ -96,7 +97,7 @@ def test_a_text_without_a_vector_is_named_by_its_paper_and_whole_chunks_stay(sta
 def test_what_is_no_vector_of_the_model_is_refused(staged, tmp_path, vectors):
     class Odd(FakeEncoder):
         def encode_documents(self, texts):
-            return EncodedTexts(vectors[:len(texts)], np.zeros(len(texts), np.int32))
+            return EncodedTexts(vectors[: len(texts)], np.zeros(len(texts), np.int32))
 
     with pytest.raises(EncodingFailed, match="expected"):
         encode(staged, Odd(EncoderRequest()), tmp_path)

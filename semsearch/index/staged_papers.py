@@ -88,7 +88,9 @@ class StagedPapers:
             raise
         self._run = 1 + (self._value("SELECT MAX(run) FROM records") or 0)
         self._next_row = 1 + self._value("SELECT COALESCE(MAX(row), -1) FROM papers")
+        self._last_record = int(self._value("SELECT COALESCE(MAX(record), 0) FROM records"))
         self._dirty: set[int] = set()
+        self._held_back: dict[str, list[tuple[Paper, bytes, int]]] = {}
         self._taken_ids: frozenset[str] = frozenset()
         self.changes = Changes()
         self.changed = base is None
@@ -138,8 +140,13 @@ class StagedPapers:
         self.changed = True
         return source
 
-    def end_source(self, source: int, entry: SourceEntry) -> None:
-        """Note how a source was read."""
+    def end_source(self, source: int, entry: SourceEntry, *, is_stream: bool = False) -> None:
+        """Note how a source was read.
+
+        `is_stream`: it was standard input, which may be another file each time: a name in it is no reason to replace
+        a work of another title.
+        """
+        self._place_held_back(source, replaces=not is_stream)
         self._do("UPDATE sources SET name = ?, signature = ?, format = ?, encoding = ?, detail = ?, sha256 = ? "
                  "WHERE source = ?", entry.name, entry.signature, entry.format, entry.encoding, entry.detail,
                  entry.sha256, source)
@@ -151,22 +158,46 @@ class StagedPapers:
 
     def put(self, source: int, paper: Paper, line: int) -> None:
         """Take a record of a source: a new one, or one that replaces what this source said under the same name."""
-        paper = replace(paper, identifiers=tuple(sorted(paper.identifiers)))  # as a row gives them back
+        paper = _storable(paper)
         content = content_key(paper)
-        known = self._rows("SELECT record, content, line, run, occurrence FROM records WHERE source = ? AND own = ? "
+        known = self._rows("SELECT record, content, run, occurrence FROM records WHERE source = ? AND own = ? "
                            "ORDER BY occurrence", source, paper.id)
-        waiting = [k for k in known if k[3] != self._run]
-        same = next((k for k in waiting if k[1] == content), None)
+        waiting = [(record, stored) for record, stored, run, _ in known if run != self._run]
+        same = next((record for record, stored in waiting if stored == content), None)
         if same is not None:
-            self._do("UPDATE records SET run = ?, line = ? WHERE record = ?", self._run, line, same[0])
+            self._do("UPDATE records SET run = ?, line = ? WHERE record = ?", self._run, line, same)
             return
-        if waiting:
-            self._replace(waiting[0][0], paper, content, line)
-            return
-        occurrence = 1 + max((k[4] for k in known), default=-1)
-        record = int(self._do("INSERT INTO records (source, own, occurrence, line, content, run) VALUES (?, ?, ?, ?, ?, ?)",
-                              source, paper.id, occurrence, line, content, self._run).lastrowid or 0)
+        title = comparable(paper.title)
+        agreeing = (r for r, _ in waiting if titles_agree(comparable(self._record_paper(r).title), title))
+        record = next(agreeing, None)
+        if record is not None:
+            self._replace(record, paper, content, line)
+        elif waiting:
+            self._held_back.setdefault(paper.id, []).append((paper, content, line))
+        else:
+            self._insert(source, 1 + max((k[3] for k in known), default=-1), paper, content, line)
+
+    def _insert(self, source: int, occurrence: int, paper: Paper, content: bytes, line: int) -> None:
+        record = int(self._do("INSERT INTO records (source, own, occurrence, line, content, run) "
+                              "VALUES (?, ?, ?, ?, ?, ?)", source, paper.id, occurrence, line, content,
+                              self._run).lastrowid or 0)
         self._take_in(record, paper)
+
+    def _place_held_back(self, source: int, replaces: bool) -> None:
+        """Place the records that share a name with others of the source and a title with none of those.
+
+        Where one stands against one, it is that record with a new title; else each is another work under that name.
+        """
+        for own, held_back in self._held_back.items():
+            known = self._rows("SELECT record, run, occurrence FROM records WHERE source = ? AND own = ?", source, own)
+            waiting = [record for record, run, _ in known if run != self._run]
+            if replaces and len(known) == len(waiting) == len(held_back) == 1:
+                self._replace(waiting[0], *held_back[0])
+                continue
+            last = max(occurrence for _, _, occurrence in known)
+            for number, (paper, content, line) in enumerate(held_back, 1):
+                self._insert(source, last + number, paper, content, line)
+        self._held_back.clear()
 
     def unseen_papers(self, sources: Collection[int]) -> int:
         """Return how many papers would go if the records went that are no longer in these sources."""
@@ -225,12 +256,11 @@ class StagedPapers:
             for key in deletion.keys:
                 keys[key].append(deletion)
         self._taken_ids = frozenset(deletion.id for deletion in deletions)  # or another work would be hidden with it
-        component_of = self._components()
         done: set[int] = set()
         for record in self._unsettled():
             if record in done:
                 continue
-            members = component_of.get(record) or self._companions(record)
+            members = self._component(record)
             if len(members) > 1:
                 done.update(members)
             self._settle(members, keys)
@@ -294,7 +324,8 @@ class StagedPapers:
         for group, held in settled:
             merged = merge([papers[i] for i in group])
             records = [members[i] for i in group]
-            deleted = not held and self._is_deleted(merged, deletions)
+            was_deleted = all(r <= self._last_record and old_rows[r] is None for r in records)
+            deleted = not held and self._is_deleted(merged, deletions, whatever_title=was_deleted)
             row, paper_id = (None, "") if deleted else self._write(merged, held, claimed)
             is_whole_paper = len(records) == 1 and paper_id == merged.id
             for record in records:
@@ -319,6 +350,7 @@ class StagedPapers:
                 former += [self._value("SELECT id FROM papers WHERE row = ?", other), *self._former_ids(other)]
                 self._do("UPDATE records SET paper = NULL WHERE paper = ?", other)
                 self._remove_row(other)
+                claimed.add(other)
         if held:
             row, old = held[0], self._paper(held[0])
             former = sorted({*self._former_ids(row), *former})
@@ -354,35 +386,24 @@ class StagedPapers:
         return next(c for c in candidates if self._is_free(c))
 
     def _is_free(self, paper_id: str) -> bool:
-        return (paper_id not in self._taken_ids
-                and self._value("SELECT 1 FROM papers WHERE id = ?", paper_id) is None)
+        if paper_id in self._taken_ids or self._value("SELECT 1 FROM papers WHERE id = ?", paper_id) is not None:
+            return False
+        named = self._rows("SELECT row FROM aliases WHERE key = ?", alias_key("id", paper_id))
+        return not any(paper_id in self._former_ids(row) for (row,) in named)
 
-    def _components(self) -> dict[int, list[int]]:
-        """Return, for each record that shares a key with another, all records that hang together with it, sorted."""
-        parent: dict[int, int] = {}
-
-        def root(record: int) -> int:
-            parent.setdefault(record, record)
-            while parent[record] != record:
-                parent[record] = parent[parent[record]]
-                record = parent[record]
-            return record
-
-        with self._errors():
-            shared = self._connection.execute(
-                "SELECT key, record FROM record_keys WHERE key IN "
-                "(SELECT key FROM record_keys GROUP BY key HAVING COUNT(*) > 1) ORDER BY key, record")
-            last_key, head = None, 0
-            for key, record in shared:
-                if key != last_key:
-                    last_key, head = key, record
-                elif root(head) != root(record):
-                    parent[root(record)] = root(head)
-        members: dict[int, set[int]] = defaultdict(set)
-        for record in list(parent):
-            members[root(record)].add(record)
-            members[root(record)].update(self._companions(record))
-        return {record: ordered for group in members.values() for ordered in [sorted(group)] for record in ordered}
+    def _component(self, record: int) -> list[int]:
+        """Return all records that hang together with one, by keys or by being one paper, sorted."""
+        members, seen_keys, waiting = {record}, set[str](), [record]
+        while waiting:
+            reached = waiting.pop()
+            found = set(self._companions(reached))
+            for (key,) in self._rows("SELECT key FROM record_keys WHERE record = ?", reached):
+                if key not in seen_keys:
+                    seen_keys.add(key)
+                    found.update(r for (r,) in self._rows("SELECT record FROM record_keys WHERE key = ?", key))
+            waiting += found - members
+            members |= found
+        return sorted(members)
 
     def _companions(self, record: int) -> list[int]:
         """Return the records of the same paper, this one among them."""
@@ -391,12 +412,15 @@ class StagedPapers:
             return [record]
         return [r for (r,) in self._rows("SELECT record FROM records WHERE paper = ? ORDER BY record", row)]
 
-    def _is_deleted(self, paper: Paper, deletions: dict[str, list[Deletion]]) -> bool:
-        if not deletions:
-            return False
+    def _is_deleted(self, paper: Paper, deletions: dict[str, list[Deletion]], *, whatever_title: bool) -> bool:
+        """Return whether a work that has no row is one that was deleted.
+
+        `whatever_title`: its records were those of a deleted paper before, so that a corrected title changes nothing.
+        """
         keys = {alias_key("id", paper.id), *(alias_key(kind, value) for kind, value in paper.identifiers)}
+        named = [deletion for key in sorted(keys) for deletion in deletions.get(key, ())]
         title = "" if paper.title_stands_in else comparable(paper.title)
-        return any(titles_agree(title, comparable(deletion.title)) for key in keys for deletion in deletions.get(key, ()))
+        return bool(named) and (whatever_title or any(titles_agree(title, comparable(d.title)) for d in named))
 
     def _replace(self, record: int, paper: Paper, content: bytes, line: int) -> None:
         row = self._value("SELECT paper FROM records WHERE record = ?", record)
@@ -489,6 +513,17 @@ class StagedPapers:
             if isinstance(cause, sqlite3.OperationalError) and ("full" in str(cause) or "I/O" in str(cause)):
                 raise disk_full(self._path.parent) from cause
             raise
+
+
+def _storable(paper: Paper) -> Paper:
+    """Return a paper as a row gives it back: identifiers in order, no lone surrogates, which JSON can spell."""
+    paper = replace(paper, identifiers=tuple(sorted(paper.identifiers)))
+    data = to_data(paper)
+    try:
+        data.encode("utf-8")
+    except UnicodeEncodeError:
+        return from_data(data.encode("utf-8", "replace").decode("utf-8"))
+    return paper
 
 
 def _fields(paper: Paper) -> dict[str, Any]:

@@ -27,12 +27,13 @@ from semsearch.index.manifest import FAISS, VECTOR_KEYS, VECTORS, Manifest
 
 EXACT: Final = "Flat"
 ENTRY_DTYPE: Final = np.dtype([("row", "<i8"), ("tokens", "<i4"), ("key", KEY_DTYPE)])
-_FACTORIES: Final = "Use Flat (exact), HNSW32, IVF64,Flat, IVF256,SQ8, IVF256,PQ16 or the like, in the spelling of faiss."
+_FACTORIES: Final = "Use Flat (exact), HNSW32, IVF64,Flat, IVF256,SQ8, IVF256,PQ16 or the like, as faiss spells them."
 _NUMBER: Final = "[1-9][0-9]{0,5}"
 _CODEC: Final = f"(?:Flat|SQ[468]|SQfp16|SQbf16|PQ{_NUMBER}(?:x[4-8])?(?:np)?|PQ{_NUMBER}x4fs)"
 _HNSW: Final = "HNSW(?:[2-9]|[1-9][0-9]{1,3})?"
-_FACTORY: Final = re.compile(rf"(?:(?:PCA|OPQ){_NUMBER}(?:_{_NUMBER})?,)?(?:IVF{_NUMBER}(?:_{_HNSW})?,)?{_CODEC}|{_HNSW}(?:,{_CODEC})?")
-"""Those of the factories of faiss that are tested here; among the others are some that end the process (HNSW1, PQ8x0)."""
+_FACTORY: Final = re.compile(rf"(?:(?:PCA|OPQ){_NUMBER}(?:_{_NUMBER})?,)?(?:IVF{_NUMBER}(?:_{_HNSW})?,)?{_CODEC}"
+                             rf"|{_HNSW}(?:,{_CODEC})?")
+"""Those factories of faiss that are tested here; among the others are some that end the process (HNSW1, PQ8x0)."""
 _BLOCK_ROWS: Final = 65_536
 _TRAINING_ROWS: Final = 200_000
 _RECALL_SAMPLE: Final = 200
@@ -88,11 +89,12 @@ def check_factory(factory: str, dimension: int, vectors: int) -> None:
     try:
         index = faiss.index_factory(dimension, factory, faiss.METRIC_INNER_PRODUCT)
     except Exception as error:  # faiss raises RuntimeError, swig TypeError
-        raise UsageError(f"faiss does not know the factory {factory!r} for {dimension} dimensions.", _FACTORIES) from error
+        raise UsageError(f"faiss does not know the factory {factory!r} for {dimension} dimensions.",
+                         _FACTORIES) from error
     ivf = _as_ivf(index)
     if ivf is not None and ivf.nlist > vectors > 0:
-        raise UsageError(f"The factory {factory!r} wants {ivf.nlist} clusters, more than the {vectors} vectors there are.",
-                         _FACTORIES)
+        raise UsageError(f"The factory {factory!r} wants {ivf.nlist} clusters, more than the {vectors} vectors there "
+                         "are.", _FACTORIES)
 
 
 def write_vectors(folder: Path, vectors: int, dimension: int, blocks: Blocks) -> None:

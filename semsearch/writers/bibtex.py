@@ -17,7 +17,8 @@ _ESCAPES: Final = {
 _NOT_KEY: Final = re.compile(r"[^A-Za-z0-9:./+_-]+")
 _BACKSLASH_AT_WORD: Final = re.compile(r"(?<=\\textbackslash\{\})(?=[A-Za-z\"'`])")
 """Without a mark between them readers take the two for a macro that was escaped."""
-_LIKE_ENTRY: Final = re.compile(r"@(?=\s*[^\s{}(),=@\"#]*\s*[{(])")
+_LIKE_ENTRY: Final = re.compile(r"(?<![\w.+-])@")
+"""What is no address might be taken for the beginning of an entry."""
 _LIGATURES: Final = re.compile(r"(?<=-)(?=-)|(?<=`)(?=`)|(?<=')(?=')")
 """Where TeX makes dashes and quotation marks of two characters."""
 _GROUP_SEPARATOR: Final = re.compile(r"\band\b", re.IGNORECASE)

@@ -10,7 +10,7 @@ from semsearch.readers.names import is_group
 _SUFFIXES: Final = frozenset({"jr", "jr.", "sr", "sr.", "ii", "iii", "iv"})
 _PARTICLES: Final = frozenset("""van von de der den del della di da dos das du la le ten ter zu zur af av bin ibn al
     el""".split())
-_GROUP_WORDS: Final = re.compile(r"\b(?:project|initiative|and|&|of|for|the)\b", re.IGNORECASE)
+_GROUP_WORDS: Final = re.compile(r"\b(?:[Pp]roject|[Ii]nitiative|and|of|for|the)\b|&")
 """Beside the words that make a name a group's when it is read."""
 _MEETING: Final = re.compile(r"\b(?:proceedings|conference|workshop|symposium|meeting|advances in neural)\b",
                              re.IGNORECASE)

@@ -31,8 +31,18 @@ def index(tmp_path: Path) -> Path:
 
 
 def describe(generation: int, files: dict[str, FileEntry]) -> Manifest:
-    return Manifest(generation=generation, created="", semsearch_version="", encoder=FakeEncoder(EncoderRequest()).identity,
-                    papers=0, vectors=0, factory="Flat", search_parameters={}, recall_at_10=None, files=files)
+    return Manifest(
+        generation=generation,
+        created="",
+        semsearch_version="",
+        encoder=FakeEncoder(EncoderRequest()).identity,
+        papers=0,
+        vectors=0,
+        factory="Flat",
+        search_parameters={},
+        recall_at_10=None,
+        files=files,
+    )
 
 
 def put(index: Path, content: str = "x", base=None) -> Manifest:
@@ -132,8 +142,20 @@ def test_a_crash_before_the_first_generation_was_pointed_to_is_no_damage(index, 
     assert prune(index) == [1]
 
 
-@pytest.mark.parametrize("content", ["", "1", "x y", "1 2", "-1 " + "0" * 64, "01 " + "0" * 64 + "\n", "1 " + "0" * 64,
-                                     "9" * 5000 + " " + "0" * 64 + "\n", "1 " + "g" * 64 + "\n"])
+@pytest.mark.parametrize(
+    "content",
+    [
+        "",
+        "1",
+        "x y",
+        "1 2",
+        "-1 " + "0" * 64,
+        "01 " + "0" * 64 + "\n",
+        "1 " + "0" * 64,
+        "9" * 5000 + " " + "0" * 64 + "\n",
+        "1 " + "g" * 64 + "\n",
+    ],
+)
 def test_a_pointer_that_points_nowhere_is_damage(index, content):
     put(index)
     (index / "CURRENT").write_text(content)
@@ -147,7 +169,7 @@ def test_a_missing_pointer_is_damage_and_a_missing_index_is_none(index):
     (index / "CURRENT").unlink()
     with pytest.raises(IndexDamaged, match="CURRENT is missing"):
         open_current(index)
-    with pytest.raises(IndexNotFound, match="'other'.*There: index"):
+    with pytest.raises(IndexNotFound, match=r"'other'.*There: index"):
         open_current(index.parent / "other")
     assert (index_names(index.parent), index_names(index.parent / "nowhere")) == (["index"], [])
 
@@ -165,8 +187,17 @@ def test_a_pointer_to_another_manifest_is_damage(index):
 
 def test_another_format_is_said_to_be_one(index):
     with staging(index) as folder:
-        publish(index, folder, None, lambda generation, files: Manifest(**{
-            **{name: getattr(describe(generation, files), name) for name in Manifest.__dataclass_fields__}, "format": 99}))
+        publish(
+            index,
+            folder,
+            None,
+            lambda generation, files: Manifest(
+                **{
+                    **{name: getattr(describe(generation, files), name) for name in Manifest.__dataclass_fields__},
+                    "format": 99,
+                }
+            ),
+        )
     with pytest.raises(IndexFormatUnsupported, match="format 99"):
         open_current(index)
 

@@ -23,16 +23,22 @@ with {lock}:
 
 
 def holder(tmp_path, lock: str) -> subprocess.Popen[str]:
-    process = subprocess.Popen([sys.executable, "-c", HOLD.format(lock=lock), str(tmp_path)], stdin=subprocess.PIPE,
-                               stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        [sys.executable, "-c", HOLD.format(lock=lock), str(tmp_path)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
     assert process.stdout is not None and process.stdout.readline() == "held\n"
     return process
 
 
 def test_a_second_build_is_told_at_once_and_death_frees_the_lock(tmp_path):
     with holder(tmp_path, "build_lock(Path(sys.argv[1]), 'build')") as process:
-        with pytest.raises(IndexBusy, match=rf"build, process {process.pid} on .*, since 2") as caught, \
-                build_lock(tmp_path, "reindex"):
+        with (
+            pytest.raises(IndexBusy, match=rf"build, process {process.pid} on .*, since 2") as caught,
+            build_lock(tmp_path, "reindex"),
+        ):
             pass
         assert repr(tmp_path.name) in caught.value.message
         process.kill()

@@ -17,10 +17,19 @@ from semsearch.index.manifest import FORMAT, Manifest, check_files, describe_fil
 def manifest(tmp_path) -> Manifest:
     for name, content in (("a", b"x" * 1000), ("b", b""), ("c", b"short")):
         (tmp_path / name).write_bytes(content)
-    return Manifest(generation=3, created="2025-01-01T00:00:00+00:00", semsearch_version="1", papers=5, vectors=4,
-                    encoder=FakeEncoder(EncoderRequest()).identity, factory="Flat", search_parameters={"nprobe": 4},
-                    recall_at_10=0.5, files={name: describe_file(tmp_path / name) for name in "abc"},
-                    notes={"factory_asked": "auto", "deletions": ["é"]})
+    return Manifest(
+        generation=3,
+        created="2025-01-01T00:00:00+00:00",
+        semsearch_version="1",
+        papers=5,
+        vectors=4,
+        encoder=FakeEncoder(EncoderRequest()).identity,
+        factory="Flat",
+        search_parameters={"nprobe": 4},
+        recall_at_10=0.5,
+        files={name: describe_file(tmp_path / name) for name in "abc"},
+        notes={"factory_asked": "auto", "deletions": ["é"]},
+    )
 
 
 def test_it_is_read_as_it_was_written(manifest, tmp_path):
@@ -30,14 +39,28 @@ def test_it_is_read_as_it_was_written(manifest, tmp_path):
     assert entry.head_sha256 == hashlib.sha256(b"x" * 256).hexdigest()
 
 
-@pytest.mark.parametrize("content", [b"", b"{}", b"[]", b"null", b"\xff", b"1", b'{"format": 1}', b'{"format": 1, "encoder": 5}',
-                                     b'{"format": 1, "encoder": {}, "files": {"a": {}}}'])
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"{}",
+        b"[]",
+        b"null",
+        b"\xff",
+        b"1",
+        b'{"format": 1}',
+        b'{"format": 1, "encoder": 5}',
+        b'{"format": 1, "encoder": {}, "files": {"a": {}}}',
+    ],
+)
 def test_what_is_no_manifest_is_damage(content, tmp_path):
     with pytest.raises(IndexDamaged, match=r"manifest\.json"):
         parse(content, tmp_path / "manifest.json")
 
 
-@pytest.mark.parametrize("number, way_out", [(FORMAT + 1, "Update semsearch"), (0, "build --rebuild"), ("x", "build --rebuild")])
+@pytest.mark.parametrize(
+    "number, way_out", [(FORMAT + 1, "Update semsearch"), (0, "build --rebuild"), ("x", "build --rebuild")]
+)
 def test_another_format_is_told_apart(manifest, tmp_path, number, way_out):
     document = {**json.loads(manifest.to_json()), "format": number}
     with pytest.raises(IndexFormatUnsupported, match=f"format {number}") as caught:
@@ -48,8 +71,11 @@ def test_another_format_is_told_apart(manifest, tmp_path, number, way_out):
 def test_files_are_checked_by_size_and_beginning(manifest, tmp_path):
     check_files(tmp_path, manifest)
     path = tmp_path / "a"
-    for content, reason in ((b"x" * 999, "has 999 bytes where 1,000 were written"), (b"y" + b"x" * 999, "does not begin"),
-                            (b"x" * 255 + b"y" + b"x" * 744, "does not begin")):
+    for content, reason in (
+        (b"x" * 999, "has 999 bytes where 1,000 were written"),
+        (b"y" + b"x" * 999, "does not begin"),
+        (b"x" * 255 + b"y" + b"x" * 744, "does not begin"),
+    ):
         path.write_bytes(content)
         with pytest.raises(IndexDamaged, match=reason) as caught:
             check_files(tmp_path, manifest)

@@ -13,9 +13,26 @@ from semsearch.index.staged_papers import SourceEntry, StagedPapers
 from semsearch.paper import Paper
 
 PAPERS = [
-    Paper("2106.01345", "Attention is all", "One.", identifiers=(("arxiv", "2106.01345"), ("doi", "10.48550/arxiv.2106.01345"))),
-    Paper("math/0207249", "Über Gräben: a study", "Two.", ("Ada Lovelace", "Grace Hopper"), 2020, "2020-05", "ACL", ("cs.CL",),
-          "https://example.org", "10.1000/ABC", "en", (("arxiv", "math/0207249"), ("doi", "10.1000/abc"))),
+    Paper(
+        "2106.01345",
+        "Attention is all",
+        "One.",
+        identifiers=(("arxiv", "2106.01345"), ("doi", "10.48550/arxiv.2106.01345")),
+    ),
+    Paper(
+        "math/0207249",
+        "Über Gräben: a study",
+        "Two.",
+        ("Ada Lovelace", "Grace Hopper"),
+        2020,
+        "2020-05",
+        "ACL",
+        ("cs.CL",),
+        "https://example.org",
+        "10.1000/ABC",
+        "en",
+        (("arxiv", "math/0207249"), ("doi", "10.1000/abc")),
+    ),
     Paper("pm1", "Über Gräben", "", identifiers=(("pmid", "12345"), ("id:pubmed", "12345"))),
     Paper("P19-1001", "Nets of nets", "Four.", identifiers=(("acl", "P19-1001"), ("openalex", "W2741809807"))),
     Paper("pm2", "Nets and nets", "Five.", identifiers=(("id:jsonl", "pm2"), ("s2", "ABC123"))),
@@ -40,33 +57,86 @@ def table(tmp_path: Path) -> Iterator[PaperTable]:
 
 
 def test_papers_are_read_as_they_were_written(table):
-    wanted = [Paper(**{**{f: getattr(p, f) for f in Paper.__dataclass_fields__}, "identifiers": tuple(sorted(p.identifiers))})
-              for p in PAPERS]
+    wanted = [
+        Paper(**{**{f: getattr(p, f) for f in Paper.__dataclass_fields__}, "identifiers": tuple(sorted(p.identifiers))})
+        for p in PAPERS
+    ]
     assert table.get(range(len(PAPERS))) == wanted == [paper for _, paper in table]
     assert table.get([3, 0, 3]) == [wanted[3], wanted[0], wanted[3]]
     assert [bytes(key) for key in table.text_keys()] == [p.text_key.rstrip(b"\0") for p in PAPERS]
     assert (table.without_abstract(), table.waiting_records(), table.check()) == (1, 0, [])
     assert [(c.records, c.papers, c.merged, c.rejected) for c in table.source_counts()] == [(8, 7, 0, 1)]
-    assert [r.to_json() for r in table.rejects()] == ['{"file": "a", "line": 9, "reason": "a reason", "value": "a value"}']
+    assert [r.to_json() for r in table.rejects()] == [
+        '{"file": "a", "line": 9, "reason": "a reason", "value": "a value"}'
+    ]
     with pytest.raises(IndexDamaged, match="lacks row 99"):
         table.get([0, 99])
 
 
-@pytest.mark.parametrize("name, row", [
-    ("2106.01345", 0), (" 2106.01345 ", 0), ("2106.01345v3", 0), ("arXiv:2106.01345", 0), ("ARXIV:2106.01345v2", 0),
-    ("https://arxiv.org/abs/2106.01345v1", 0), ("http://arxiv.org/pdf/2106.01345.pdf", 0), ("10.48550/arXiv.2106.01345", 0),
-    ("https://doi.org/10.48550/ARXIV.2106.01345", 0), ("2106", 0),
-    ("math/0207249", 1), ("MATH/0207249v1", 1), ("https://arxiv.org/abs/math/0207249", 1), ("10.1000/abc", 1), ("doi:10.1000/ABC", 1),
-    ("https://doi.org/10.1000/aBc", 1), ("http://dx.doi.org/10.1000%2Fabc", 1), ("ma", 1),
-    ("pm1", 2), ("PM1", 2), ("12345", 2), ("PMID:12345", 2), ("pmid: 12345", 2), ("https://pubmed.ncbi.nlm.nih.gov/12345/", 2),
-    ("P19-1001", 3), ("p19-1001", 3), ("https://aclanthology.org/P19-1001.pdf", 3), ("W2741809807", 3),
-    ("https://openalex.org/w2741809807", 3), ("pm2", 4), ("s2:abc123", 4), ("id:pm2", 4), ("a%b_c", 5), ("a%", 5), ("xxxx", 6)])
+@pytest.mark.parametrize(
+    "name, row",
+    [
+        ("2106.01345", 0),
+        (" 2106.01345 ", 0),
+        ("2106.01345v3", 0),
+        ("arXiv:2106.01345", 0),
+        ("ARXIV:2106.01345v2", 0),
+        ("https://arxiv.org/abs/2106.01345v1", 0),
+        ("http://arxiv.org/pdf/2106.01345.pdf", 0),
+        ("10.48550/arXiv.2106.01345", 0),
+        ("https://doi.org/10.48550/ARXIV.2106.01345", 0),
+        ("2106", 0),
+        ("math/0207249", 1),
+        ("MATH/0207249v1", 1),
+        ("https://arxiv.org/abs/math/0207249", 1),
+        ("10.1000/abc", 1),
+        ("doi:10.1000/ABC", 1),
+        ("https://doi.org/10.1000/aBc", 1),
+        ("http://dx.doi.org/10.1000%2Fabc", 1),
+        ("ma", 1),
+        ("pm1", 2),
+        ("PM1", 2),
+        ("12345", 2),
+        ("PMID:12345", 2),
+        ("pmid: 12345", 2),
+        ("https://pubmed.ncbi.nlm.nih.gov/12345/", 2),
+        ("P19-1001", 3),
+        ("p19-1001", 3),
+        ("https://aclanthology.org/P19-1001.pdf", 3),
+        ("W2741809807", 3),
+        ("https://openalex.org/w2741809807", 3),
+        ("pm2", 4),
+        ("s2:abc123", 4),
+        ("id:pm2", 4),
+        ("a%b_c", 5),
+        ("a%", 5),
+        ("xxxx", 6),
+    ],
+)
 def test_a_paper_is_found_by_every_name(table, name, row):
     assert table.find(name) == row
 
 
-@pytest.mark.parametrize("name", ["", " ", "nobody", "%", "a_b", "10.1000/abcd", "99999", "2106.01346", "XXXX", "\0", "'", "x" * 100_000,
-                                  "\U0010ffff", "id:", "doi:"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "",
+        " ",
+        "nobody",
+        "%",
+        "a_b",
+        "10.1000/abcd",
+        "99999",
+        "2106.01346",
+        "XXXX",
+        "\0",
+        "'",
+        "x" * 100_000,
+        "\U0010ffff",
+        "id:",
+        "doi:",
+    ],
+)
 def test_what_is_no_name_finds_nothing(table, name):
     with pytest.raises(PaperNotFound):
         table.find(name)

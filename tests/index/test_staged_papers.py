@@ -104,7 +104,10 @@ def test_former_ids_still_find_the_paper(tmp_path):
     first.read("b", Paper("y", "Whales sing in the sea", "Long.", identifiers=(("id:jsonl", "y"),)))
     assert len(first.finish()) == 2
     second = Run(tmp_path, 2)
-    second.read("b", Paper("y", "Whales sing in the sea", "Long.", authors=("Ada",), year=2020, identifiers=(("id:jsonl", "y"),)))
+    second.read(
+        "b",
+        Paper("y", "Whales sing in the sea", "Long.", authors=("Ada",), year=2020, identifiers=(("id:jsonl", "y"),)),
+    )
     assert [i for i, _ in second.finish()] == ["x"]
     with PaperTable(second.path, 1) as table:
         assert table.find("y") == table.find("x") == 0

@@ -22,12 +22,71 @@ from semsearch.index.vector_index import (
 )
 
 D = 16
-FACTORIES = ("Flat", "HNSW", "HNSW2", "HNSW32", "HNSW16,Flat", "HNSW16,SQ8", "HNSW16,PQ8x4", "IVF1,Flat", "IVF8,Flat", "IVF8,SQ8",
-             "IVF8,SQ4", "IVF4,PQ2", "IVF4,PQ8x4", "IVF8,PQ8x4fs", "IVF8_HNSW4,Flat", "SQ4", "SQ6", "SQ8", "SQfp16", "SQbf16",
-             "PQ2", "PQ8x4", "PQ8x4fs", "PQ2np", "PCA8,Flat", "PCA8,IVF8,Flat", "PCA8,SQ8", "OPQ8,PQ8x4", "OPQ8_8,IVF4,PQ8x4")
-REFUSED = ("", "Flatt", "IVF8", "IVF,Flat", "PQ7", "PQ16x99", "flat", "Flat;", "IVF0,Flat", "IVF-1,Flat", "HNSW0", "HNSW1", "NSG0",
-           "NSG16", "PQ0", "PQ8x0", "PQ8x1", "IVF8_HNSW0,Flat", "SQ99", "é", "IDMap", "IDMap,Flat", "PCA99,Flat", "RCQ2x4",
-           "IVF99999999,Flat", "IVF8,Flat,RFlat", "HNSW8_2+PQ8", "IVF8,PQ8+16", "LSH", "IVF51,Flat", "HNSW99999", "OPQ7,PQ8")
+FACTORIES = (
+    "Flat",
+    "HNSW",
+    "HNSW2",
+    "HNSW32",
+    "HNSW16,Flat",
+    "HNSW16,SQ8",
+    "HNSW16,PQ8x4",
+    "IVF1,Flat",
+    "IVF8,Flat",
+    "IVF8,SQ8",
+    "IVF8,SQ4",
+    "IVF4,PQ2",
+    "IVF4,PQ8x4",
+    "IVF8,PQ8x4fs",
+    "IVF8_HNSW4,Flat",
+    "SQ4",
+    "SQ6",
+    "SQ8",
+    "SQfp16",
+    "SQbf16",
+    "PQ2",
+    "PQ8x4",
+    "PQ8x4fs",
+    "PQ2np",
+    "PCA8,Flat",
+    "PCA8,IVF8,Flat",
+    "PCA8,SQ8",
+    "OPQ8,PQ8x4",
+    "OPQ8_8,IVF4,PQ8x4",
+)
+REFUSED = (
+    "",
+    "Flatt",
+    "IVF8",
+    "IVF,Flat",
+    "PQ7",
+    "PQ16x99",
+    "flat",
+    "Flat;",
+    "IVF0,Flat",
+    "IVF-1,Flat",
+    "HNSW0",
+    "HNSW1",
+    "NSG0",
+    "NSG16",
+    "PQ0",
+    "PQ8x0",
+    "PQ8x1",
+    "IVF8_HNSW0,Flat",
+    "SQ99",
+    "é",
+    "IDMap",
+    "IDMap,Flat",
+    "PCA99,Flat",
+    "RCQ2x4",
+    "IVF99999999,Flat",
+    "IVF8,Flat,RFlat",
+    "HNSW8_2+PQ8",
+    "IVF8,PQ8+16",
+    "LSH",
+    "IVF51,Flat",
+    "HNSW99999",
+    "OPQ7,PQ8",
+)
 N = 700
 
 
@@ -50,28 +109,44 @@ def exact(rng: np.random.Generator, count: int) -> np.ndarray:
     return rng.integers(-2, 3, size=(count, D)).astype(np.float32) / 4
 
 
-def make(folder: Path, vectors: np.ndarray, factory: str = "Flat", rows: np.ndarray | None = None, papers: int | None = None
-         ) -> VectorIndex:
+def make(
+    folder: Path, vectors: np.ndarray, factory: str = "Flat", rows: np.ndarray | None = None, papers: int | None = None
+) -> VectorIndex:
     """Write vectors in blocks of 100 and open them."""
     rows = np.arange(len(vectors)) if rows is None else rows
     keys = np.frombuffer(b"".join(int(row).to_bytes(16, "big") for row in rows), KEY_DTYPE)
     tokens = (rows % 7).astype(np.int32)
-    blocks = [(rows[i:i + 100], keys[i:i + 100], tokens[i:i + 100], vectors[i:i + 100]) for i in range(0, len(rows), 100)]
+    blocks = [
+        (rows[i : i + 100], keys[i : i + 100], tokens[i : i + 100], vectors[i : i + 100])
+        for i in range(0, len(rows), 100)
+    ]
     folder.mkdir(exist_ok=True)
     write_vectors(folder, len(vectors), vectors.shape[1], blocks)
     structure = write_structure(folder, factory)
     names = [VECTORS, VECTOR_KEYS, *([FAISS] if (folder / FAISS).exists() else [])]
     identity = EncoderIdentity("m", None, vectors.shape[1], 10, "float32", "f")
-    index = VectorIndex(folder, Manifest(
-        generation=1, created="", semsearch_version="", encoder=identity, papers=papers or len(vectors), vectors=len(vectors),
-        factory=structure.factory, search_parameters=structure.search_parameters, recall_at_10=structure.recall_at_10,
-        files={name: describe_file(folder / name) for name in names}))
+    index = VectorIndex(
+        folder,
+        Manifest(
+            generation=1,
+            created="",
+            semsearch_version="",
+            encoder=identity,
+            papers=papers or len(vectors),
+            vectors=len(vectors),
+            factory=structure.factory,
+            search_parameters=structure.search_parameters,
+            recall_at_10=structure.recall_at_10,
+            files={name: describe_file(folder / name) for name in names},
+        ),
+    )
     assert index.rows.tolist() == rows.tolist() and (index.keys == keys).all() and (index.token_counts == tokens).all()
     return index
 
 
-def truth(vectors: np.ndarray, query: np.ndarray, k: int, rows: np.ndarray | None = None, allowed: np.ndarray | None = None
-          ) -> tuple[list[int], np.ndarray]:
+def truth(
+    vectors: np.ndarray, query: np.ndarray, k: int, rows: np.ndarray | None = None, allowed: np.ndarray | None = None
+) -> tuple[list[int], np.ndarray]:
     """Return rows and scores of the k best, ties by row."""
     rows = np.arange(len(vectors)) if rows is None else rows
     scores = vectors.astype(np.float64) @ query.astype(np.float64)
@@ -124,7 +199,10 @@ def test_equal_vectors_have_equal_scores_whatever_the_structure(tmp_path, factor
         found, true = index.search(query, 25), flat.search(query, 25)
         assert len(set(found.scores.tolist())) == len({row // 5 for row in found.rows.tolist()})
         known = dict(zip(true.rows.tolist(), true.scores.tolist(), strict=True))
-        assert all(known.get(row, score) == score for row, score in zip(found.rows.tolist(), found.scores.tolist(), strict=True))
+        assert all(
+            known.get(row, score) == score
+            for row, score in zip(found.rows.tolist(), found.scores.tolist(), strict=True)
+        )
 
 
 @pytest.mark.parametrize("factory", ["Flat", "HNSW16", "IVF8,Flat"])
@@ -264,13 +342,18 @@ def test_a_structure_that_is_not_what_was_written_is_never_loaded(tmp_path):
 def test_keys_that_name_no_rows_are_damage(tmp_path):
     vectors = unit(np.random.default_rng(7), 10)
     for rows in ([0, 1, 2, 3, 4, 5, 6, 7, 9, 8], [*range(9), 10], [-1, *range(1, 10)], [0, *range(9)]):
-        with pytest.raises((IndexDamaged, OverflowError), match="names rows|convert"):
+        with pytest.raises((IndexDamaged, OverflowError), match=r"names rows|convert"):
             make(tmp_path, vectors, rows=np.array(rows))
 
 
 def test_blocks_must_make_up_what_was_announced(tmp_path):
     with pytest.raises((AssertionError, ValueError)):
-        write_vectors(tmp_path, 5, D, [(np.arange(4), np.zeros(4, KEY_DTYPE), np.zeros(4, np.int32), np.zeros((4, D), np.float32))])
+        write_vectors(
+            tmp_path,
+            5,
+            D,
+            [(np.arange(4), np.zeros(4, KEY_DTYPE), np.zeros(4, np.int32), np.zeros((4, D), np.float32))],
+        )
 
 
 def test_flat_needs_no_structure(tmp_path):

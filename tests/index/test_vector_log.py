@@ -83,7 +83,7 @@ def test_every_length_of_a_torn_log_gives_its_whole_records(folder, log):
 def test_every_damaged_byte_costs_its_record_and_no_other(folder, log):
     content = log.read_bytes()
     for position in range(len(content)):
-        log.write_bytes(content[:position] + bytes([content[position] ^ 0x10]) + content[position + 1:])
+        log.write_bytes(content[:position] + bytes([content[position] ^ 0x10]) + content[position + 1 :])
         if position < HEADER:
             assert (held(folder), report(folder, f=D)) == ([], (False, 0, 0, 0))
         else:
