@@ -14,14 +14,14 @@ import numpy as np
 from semsearch.encoding import DEFAULT_MODEL, EncoderIdentity, EncoderRequest
 from semsearch.errors import IndexDamaged, IndexNotFound, IndexStoreError, UsageError
 from semsearch.index import generations
-from semsearch.index.durable import full_disk_named, write_atomically
+from semsearch.index.durable import make_folder, write_atomically
 from semsearch.index.keyed_vectors import KeyedVectors
-from semsearch.index.locks import build_lock
+from semsearch.index.locks import BUILD_LOCK, PUBLISH_LOCK, build_lock
 from semsearch.index.manifest import PAPERS, VECTOR_KEYS, VECTORS, Manifest
 from semsearch.index.paper_table import PaperTable
 from semsearch.index.reader import IndexReader
 from semsearch.index.staged_papers import Changes, StagedPapers
-from semsearch.index.state import State, change_state, read_state, remember
+from semsearch.index.state import STATE, State, change_state, read_state, remember
 from semsearch.index.vector_index import check_factory
 from semsearch.index.vector_log import FOLDER, VectorLogWriter, read_logs
 from semsearch.intake import (
@@ -37,7 +37,7 @@ from semsearch.progress import Progress, Silent
 from semsearch.provider import EncoderProvider, LocalModels, load_matching, request_for
 from semsearch.publish import AUTO_FACTORY, Published, has_same_vectors, publish_generation
 from semsearch.summary import BuildSummary, count_papers, summarise
-from semsearch.vectorise import VectorSources, encode_rows, missing_rows
+from semsearch.vectorise import VectorSources, check_room, encode_rows, missing_rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,16 +85,13 @@ def build_index(sources: Sequence[str | Path], index_folder: Path | str, options
     if options.dry_run:
         return run.dry(sources)
     check_place(run.folder)
-    made = not run.folder.exists()
-    if made and not sources:
+    if not run.folder.exists() and not sources:
         list_sources((), None, (), run.progress)  # says that there is nothing to read, before anything is made
-    with full_disk_named(run.folder):
-        run.folder.mkdir(parents=True, exist_ok=True)
-    try:
-        with build_lock(run.folder, "build"):
+    make_folder(run.folder)
+    with build_lock(run.folder, "build"):
+        try:
             return run.go(sources)
-    finally:
-        if made:
+        finally:
             remove_if_bare(run.folder)
 
 
@@ -109,20 +106,20 @@ def check_place(index_folder: Path) -> None:
         raise UsageError(f"An index cannot be named {name!r}.", "Use letters, digits, - and _, as in -i my-papers.")
     if index_folder.is_dir():
         held = {p.name for p in index_folder.iterdir()}
-        if held and not held & {generations.CURRENT, generations.GENERATIONS, "build.lock"}:
+        if held and not held & {generations.CURRENT, generations.GENERATIONS, BUILD_LOCK}:
             raise UsageError(f"{index_folder} is a folder of something else, not an index.",
                              "Choose another name with -i, or another folder with --home.")
 
 
 def remove_if_bare(index_folder: Path) -> None:
-    """Remove the folder of an index in which nothing but locks was left by a first build that failed."""
+    """Remove the folder of an index in which a first build that failed left nothing but locks; its lock is held."""
     holds = {p.name for p in index_folder.iterdir()} if index_folder.is_dir() else {"nothing"}
     staging = index_folder / generations.GENERATIONS
-    if holds <= {"build.lock", "publish.lock", generations.GENERATIONS} and not (staging.is_dir() and any(staging.iterdir())):
+    if holds <= {BUILD_LOCK, PUBLISH_LOCK, generations.GENERATIONS}:
         with suppress(OSError):
             if staging.is_dir():
                 staging.rmdir()
-            for name in ("build.lock", "publish.lock"):
+            for name in (PUBLISH_LOCK, BUILD_LOCK):
                 (index_folder / name).unlink(missing_ok=True)
             index_folder.rmdir()
 
@@ -143,6 +140,7 @@ class _Run:
             intake = self._nothing_to_do(base, state, sources, identity)
             if intake is not None and base is not None:
                 self._remember(sources)
+                self._write_rejects(base.papers)
                 return self._unchanged_summary(base, intake)
             with generations.staging(self.folder) as staging:
                 staged = StagedPapers(staging / PAPERS, base.generation.checked_path(PAPERS) if base else None)
@@ -154,6 +152,8 @@ class _Run:
                         self._deletions_in_force(state), self.progress)
                 finally:
                     staged.abandon()
+            if self.options.restore:
+                self._forget_deletions(state)
             with IndexReader(self.folder) as reader:
                 summary = self._told(summarise(reader, intake, staged.changes, published, encoded, self.begun))
         generations.prune(self.folder)
@@ -245,22 +245,26 @@ class _Run:
     def _deletions_in_force(self, state: State) -> list[str]:
         return [] if self.options.restore else sorted(state.deletions)
 
-    def _write_rejects(self, staged: StagedPapers) -> None:
+    def _write_rejects(self, staged: StagedPapers | PaperTable) -> None:
         if self.options.rejects_file is not None:
             lines = "".join(reject.to_json() + "\n" for reject in staged.rejects())
             write_atomically(self.options.rejects_file, lines.encode("utf-8", "replace"))
 
     def _remember(self, sources: SourceList) -> None:
         def change(state: State) -> State:
-            state = remember(state, list(sources.named))
-            return replace(state, deletions={}) if self.options.restore else state
+            return remember(state, list(sources.named))
 
         if self.options.rebuild:
             with suppress(IndexDamaged):
                 change_state(self.folder, change)
                 return
-            (self.folder / "state.json").unlink()
+            (self.folder / STATE).unlink()
         change_state(self.folder, change)
+
+    def _forget_deletions(self, before: State) -> None:
+        """Take back the deletions that were in force when this run began; what was deleted since stays deleted."""
+        change_state(self.folder, lambda state: replace(
+            state, deletions={k: v for k, v in state.deletions.items() if before.deletions.get(k) != v}))
 
     def _factory(self, base: IndexReader | None) -> str:
         if self.options.factory is not None:
@@ -300,15 +304,13 @@ def vectorise_and_publish(folder: Path, staging: Path, staged: StagedPapers, bas
             for name in (VECTORS, VECTOR_KEYS):
                 base.generation.checked_path(name)
         known.append(base.vectors.as_source())
-    sources = VectorSources([*known, read_logs(log_folder, identity.dimension)])
+    sources = VectorSources([*known, *read_logs(log_folder, identity.dimension)])
     rows = missing_rows(keys, sources)
     if len(rows):
+        check_room(len(rows), len(keys), identity.dimension, folder)
         encoder = load_matching(provider, request, identity)
-        encode_rows(staged, rows, identity, encoder, VectorLogWriter(log_folder, identity.dimension), folder, progress)
-        sources = VectorSources([*known, read_logs(log_folder, identity.dimension)])
+        encode_rows(staged, rows, identity, encoder, VectorLogWriter(log_folder, identity.dimension), progress)
+        sources = VectorSources([*known, *read_logs(log_folder, identity.dimension)])
     staged.close()
     published = publish_generation(folder, staging, base, keys, sources, identity, factory, deletions, progress)
     return published, len(rows)
-
-
-build = build_index

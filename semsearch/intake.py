@@ -42,19 +42,20 @@ class SourceList:
 
 @dataclass
 class Intake:
-    """What a run read: paths of the files read completely, those skipped because nothing changed, and those refused.
+    """What a run read: paths of the files read to their end, of those cut short, of those in which nothing changed.
 
     `refused` maps files inside a folder that are of no known format to the reason.
     """
 
     complete: set[str] = field(default_factory=set)
+    cut_short: set[str] = field(default_factory=set)
     unchanged: set[str] = field(default_factory=set)
     refused: dict[str, str] = field(default_factory=dict)
 
     @property
     def paths(self) -> set[str]:
         """The paths of all files that belong to this run."""
-        return self.complete | self.unchanged
+        return self.complete | self.cut_short | self.unchanged
 
 
 def list_sources(named: Sequence[str | Path], from_format: str | None, remembered: Sequence[RememberedSource],
@@ -125,8 +126,9 @@ def read_sources(sources: SourceList, staged: StagedPapers, *, strict: bool, pro
                 progress.note(f"Skipped {_shown(file.name)}: {refusal}")
                 task.advance(size)
                 continue
-            _read_one(file, from_format, SourceReader(file, from_format), staged, task, strict)
-            intake.complete.add(file.path)
+            reader = SourceReader(file, from_format)
+            _read_one(file, from_format, reader, staged, task, strict)
+            (intake.cut_short if reader.incomplete else intake.complete).add(file.path)
     return intake
 
 
@@ -149,7 +151,7 @@ def _read_one(file: SourceFile, from_format: str | None, reader: SourceReader, s
             told = reader.bytes_read
     task.advance(reader.bytes_read - told)
     staged.end_source(source, SourceEntry(file.path, file.name, _signature(reader.format, from_format),
-                                          reader.format.name, reader.encoding, reader.detail, reader.sha256))
+                                          reader.format.name, reader.encoding, reader.detail, reader.sha256), is_stream=file.path == STDIN)
 
 
 def check_anything_usable(staged: StagedPapers, intake: Intake) -> None:
@@ -179,6 +181,8 @@ def check_anything_usable(staged: StagedPapers, intake: Intake) -> None:
 def prune_unseen(sources: SourceList, staged: StagedPapers, intake: Intake, *, confirmed: bool) -> None:
     """Forget what the run's sources no longer hold; papers that another source still has stay.
 
+    A file that could not be read to its end takes nothing away.
+
     Raises:
         UsageError: more than a quarter of all papers would go and `confirmed` is false.
     """
@@ -186,7 +190,7 @@ def prune_unseen(sources: SourceList, staged: StagedPapers, intake: Intake, *, c
     vanished = _vanished(sources, numbers)
     for path in vanished:
         staged.empty_source(numbers[path])
-    affected = [numbers[path] for path in {*intake.paths, *vanished}]
+    affected = [numbers[path] for path in {*intake.complete, *intake.unchanged, *vanished}]
     before = staged.papers
     doomed = staged.unseen_papers(affected)
     if doomed > _PRUNE_LIMIT_FRACTION * before and not confirmed:

@@ -16,8 +16,8 @@ import numpy as np
 from semsearch.errors import IndexNotFound, IndexStoreError, PaperNotFound, UsageError
 from semsearch.identifiers import alias_key, spellings
 from semsearch.index import generations
-from semsearch.index.durable import file_sha256, full_disk_named
-from semsearch.index.locks import build_lock
+from semsearch.index.durable import file_sha256, written_atomically
+from semsearch.index.locks import BUILD_LOCK, build_lock
 from semsearch.index.manifest import MANIFEST
 from semsearch.index.paper_table import SourceCounts
 from semsearch.index.reader import IndexReader
@@ -187,12 +187,13 @@ def export_vectors(index_folder: Path | str, file: Path | str) -> list[str]:
     with IndexReader(index_folder) as reader:
         rows = reader.vectors.rows
         kept = np.flatnonzero(~np.isin(rows, np.fromiter(reader.hidden, np.int64, len(reader.hidden))))
-        with full_disk_named(file.resolve().parent), open(file, "wb") as out:
+        with written_atomically(file) as temporary, open(temporary, "wb") as out:
             header = {"descr": "<f4", "fortran_order": False, "shape": (len(kept), reader.manifest.encoder.dimension)}
             np.lib.format.write_array_header_1_0(out, header)
             for start in range(0, len(kept), 65_536):
                 out.write(reader.vectors.vectors_at(kept[start:start + 65_536]).tobytes())
-        return [p.id for p in reader.papers.get(rows[kept].tolist())]
+        ids = reader.papers.ids()
+        return [ids[row] for row in rows[kept].tolist()]
 
 
 def remove_index(index_folder: Path | str) -> None:
@@ -213,10 +214,10 @@ def remove_index(index_folder: Path | str) -> None:
         for path in sorted(index_folder.iterdir()):
             if path.is_dir():
                 shutil.rmtree(path)
-            elif path.name != "build.lock":
+            elif path.name != BUILD_LOCK:
                 path.unlink()
-    (index_folder / "build.lock").unlink(missing_ok=True)
-    index_folder.rmdir()
+        (index_folder / BUILD_LOCK).unlink()
+        index_folder.rmdir()
 
 
 def _size_bytes(folder: Path) -> int:

@@ -13,12 +13,11 @@ from numpy.typing import NDArray
 
 from semsearch.encoding import EncoderIdentity
 from semsearch.index import generations
-from semsearch.index.keyed_vectors import KeyedVectors
 from semsearch.index.manifest import FAISS, PAPERS, REJECTS, VECTOR_KEYS, VECTORS, FileEntry, Manifest
 from semsearch.index.paper_table import PaperTable
 from semsearch.index.reader import IndexReader
 from semsearch.index.vector_index import Structure, choose_factory, write_structure, write_vectors
-from semsearch.index.vector_log import FOLDER, fold_in
+from semsearch.index.vector_log import FOLDER, remove_logs
 from semsearch.progress import Progress
 from semsearch.vectorise import RowBlocks, VectorSources
 
@@ -40,18 +39,19 @@ def publish_generation(index_folder: Path, staged: Path, base: IndexReader | Non
     """Write what is missing in a staged folder that holds the paper table, and make it the current generation.
 
     `keys`: `(papers,)` text keys by row. Rows whose key no source knows get no vector. `factory` is `auto` or a faiss
-    factory string; `deletions` are the ids that were left out. Files that would be the same as in `base` are hard links to it.
+    factory string; `deletions` are the ids that were left out. Files that would be the same as in `base` are hard links
+    to it.
     """
     covered = np.flatnonzero(sources.has(keys))
     chosen = choose_factory(len(keys)) if factory == AUTO_FACTORY else factory
-    if has_same_vectors(base, covered, keys, identity):
-        assert base is not None
+    same_vectors = base is not None and has_same_vectors(base, covered, keys, identity)
+    if base is not None and same_vectors:
         for name in (VECTORS, VECTOR_KEYS):
-            generations.link_or_copy(base.generation.path(name), staged / name)
+            generations.take_over(base.generation, name, staged)
     else:
         write_vectors(staged, len(covered), identity.dimension,
                       RowBlocks(covered, keys[covered], sources, identity.dimension))
-    structure = _structure(staged, base, chosen, progress)
+    structure = _structure(staged, base, chosen, same_vectors, progress)
     _write_rejects(staged, len(keys))
 
     def describe(generation: int, files: dict[str, FileEntry]) -> Manifest:
@@ -63,25 +63,27 @@ def publish_generation(index_folder: Path, staged: Path, base: IndexReader | Non
 
     _check_counts(staged, len(keys), len(covered), structure)
     manifest = generations.publish(index_folder, staged, base.generation if base else None, describe)
-    entries = np.load(index_folder / generations.GENERATIONS / str(manifest.generation) / VECTOR_KEYS, allow_pickle=False)
-    fold_in(index_folder / FOLDER / identity.fingerprint,
-            KeyedVectors(entries["key"], entries["tokens"], np.zeros((len(entries), 0), np.float32)), identity.dimension)
+    published = index_folder / generations.GENERATIONS / str(manifest.generation)
+    entries = np.load(published / VECTOR_KEYS, allow_pickle=False)
+    if len(covered) == len(keys):
+        remove_logs(index_folder / FOLDER / identity.fingerprint)
     return Published(manifest, entries["row"], entries["tokens"])
 
 
-def has_same_vectors(base: IndexReader | None, covered: NDArray[np.int64], keys: NDArray[Any],
+def has_same_vectors(base: IndexReader, covered: NDArray[np.int64], keys: NDArray[Any],
                      identity: EncoderIdentity) -> bool:
     """Return whether `base` holds just the vectors of the `covered` rows of these text keys."""
-    if base is None or base.manifest.encoder.fingerprint != identity.fingerprint:
+    if base.manifest.encoder.fingerprint != identity.fingerprint:
         return False
     rows, stored = base.vectors.rows, base.vectors.keys
     return len(rows) == len(covered) and bool((rows == covered).all() and (stored == keys[covered]).all())
 
 
-def _structure(staged: Path, base: IndexReader | None, factory: str, progress: Progress) -> Structure:
-    if base is not None and base.manifest.factory == factory and (staged / VECTORS).samefile(base.generation.path(VECTORS)):
+def _structure(staged: Path, base: IndexReader | None, factory: str, same_vectors: bool, progress: Progress
+               ) -> Structure:
+    if same_vectors and base is not None and base.manifest.factory == factory:
         if FAISS in base.manifest.files:
-            generations.link_or_copy(base.generation.path(FAISS), staged / FAISS)
+            generations.take_over(base.generation, FAISS, staged)
         return Structure(factory, base.manifest.search_parameters, base.manifest.recall_at_10)
     structure = write_structure(staged, factory)
     if structure.recall_at_10 is not None:

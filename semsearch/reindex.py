@@ -83,6 +83,3 @@ def _encoder_wanted(base: IndexReader, options: ReindexOptions, provider: Encode
     else:
         return request, kept
     return request, provider.identify(request)
-
-
-reindex = reindex_index

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -15,6 +16,7 @@ from semsearch.encoding import EncodedTexts, Encoder, EncoderIdentity, Vectors
 from semsearch.errors import DiskFull, EncodingFailed
 from semsearch.index.keyed_vectors import KeyedVectors
 from semsearch.index.staged_papers import StagedPapers
+from semsearch.index.vector_index import ENTRY_DTYPE
 from semsearch.index.vector_log import VectorLogWriter
 from semsearch.progress import Progress
 
@@ -78,8 +80,8 @@ def missing_rows(keys: NDArray[Any], sources: VectorSources) -> NDArray[np.int64
 
 
 def encode_rows(staged: StagedPapers, rows: NDArray[np.int64], identity: EncoderIdentity, encoder: Encoder,
-                log: VectorLogWriter, index_folder: Path, progress: Progress) -> int:
-    """Encode the texts of these rows into the log and return how many.
+                log: VectorLogWriter, progress: Progress) -> None:
+    """Encode the texts of these rows into the log.
 
     Whatever ends this early, the vectors of every chunk that was finished are in the log.
 
@@ -87,7 +89,6 @@ def encode_rows(staged: StagedPapers, rows: NDArray[np.int64], identity: Encoder
         EncodingFailed: a text came out as no unit vector; the message names the paper.
         DiskFull: there is no room for the vectors.
     """
-    check_room(len(rows), identity.dimension, index_folder)
     tell = _Estimate(len(rows), identity, encoder.device, progress)
     last_checkpoint = time.monotonic()
     try:
@@ -101,26 +102,24 @@ def encode_rows(staged: StagedPapers, rows: NDArray[np.int64], identity: Encoder
                     last_checkpoint = time.monotonic()
     finally:
         log.close()
-    return len(rows)
 
 
-def needed_bytes(texts: int, dimension: int) -> int:
-    """Return the disk space that so many new vectors take while they are in the log and in the generation."""
-    return 2 * texts * (4 * dimension + 32)
-
-
-def check_room(texts: int, dimension: int, index_folder: Path) -> None:
-    """Check that the disk has room for so many vectors before hours are spent on them.
+def check_room(new: int, total: int, dimension: int, index_folder: Path) -> None:
+    """Check that the disk has room for `new` vectors in the log and then all `total` in the next generation.
 
     Raises:
-        DiskFull: it has not.
+        DiskFull: it has not; said before hours are spent on them.
     """
-    import shutil
-
-    needed, free = needed_bytes(texts, dimension), shutil.disk_usage(index_folder).free
+    needed, free = vectors_bytes(new + total, dimension), shutil.disk_usage(index_folder).free
     if needed > free:
-        raise DiskFull(f"{texts:,} vectors of {dimension} dimensions need about {needed / 1e6:,.0f} MB under {index_folder}; "
-                       f"{free / 1e6:,.0f} MB are free.", "Free some space, or use --home on another disk.")
+        raise DiskFull(f"{new:,} new vectors beside {total - new:,} others need about {needed / 1e6:,.0f} MB under "
+                       f"{index_folder}; {free / 1e6:,.0f} MB are free.",
+                       "Free some space, or use --home on another disk.")
+
+
+def vectors_bytes(vectors: int, dimension: int) -> int:
+    """Return the disk space that so many vectors take, with their keys."""
+    return vectors * (4 * dimension + ENTRY_DTYPE.itemsize)
 
 
 def _encode(encoder: Encoder, ids: Sequence[str], texts: Sequence[str], dimension: int) -> EncodedTexts:
@@ -135,8 +134,8 @@ def _encode(encoder: Encoder, ids: Sequence[str], texts: Sequence[str], dimensio
                                      error.way_out) from error
         raise
     if encoded.vectors.shape != (len(texts), dimension) or not np.isfinite(encoded.vectors).all():
-        raise EncodingFailed(f"The model gave {encoded.vectors.shape} for {len(texts)} texts where {dimension} dimensions "
-                             "and finite numbers are expected.", "Try another model with --model.")
+        raise EncodingFailed(f"The model gave {encoded.vectors.shape} for {len(texts)} texts where {dimension} "
+                             "dimensions and finite numbers are expected.", "Try another model with --model.")
     return encoded
 
 
@@ -156,7 +155,7 @@ class _Estimate:
         self._total, self._done, self._told = total, 0, False
         self._say: Callable[[str], None] = progress.note
         self._begun = time.monotonic()
-        megabytes = needed_bytes(total, identity.dimension) / 2e6
+        megabytes = vectors_bytes(total, identity.dimension) / 1e6
         self._work = f"{total:,} abstracts with {identity.model} on {device}"
         self._disk = f"{megabytes:,.1f} MB on disk"
 
@@ -168,8 +167,8 @@ class _Estimate:
         self._told = True
         seconds = elapsed / self._done * (self._total - self._done)
         if seconds > _LONG_SECONDS:
-            self._say(f"Encoding {self._work}: about {_duration(seconds)} ({self._done / elapsed:.1f} a second), {self._disk}. "
-                      "It can be stopped at any time; the next run goes on from there.")
+            self._say(f"Encoding {self._work}: about {_duration(seconds)} ({self._done / elapsed:.1f} a second), "
+                      f"{self._disk}. It can be stopped at any time; the next run goes on from there.")
 
 
 def _duration(seconds: float) -> str:

@@ -140,7 +140,8 @@ def refer(chance: random.Random, tame: bool) -> Sample:
     """Return records of refer."""
     made = works(chance, tame)
     records = [
-        f"%0 Journal Article\n%A Lee, Ann\n%T {work.title}\n%D {work.year}\n%R 10.1000/{work.number}\n%X {work.abstract}\n"
+        f"%0 Journal Article\n%A Lee, Ann\n%T {work.title}\n%D {work.year}\n%R 10.1000/{work.number}\n"
+        f"%X {work.abstract}\n"
         for work in made
     ]
     return Sample("\n".join(records).encode(), _texts(made))

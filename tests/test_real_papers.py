@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from fakes import FakeProvider
 
-from semsearch.build import build
+from semsearch.build import build_index as build
 from semsearch.index.reader import IndexReader
 from semsearch.maintenance import delete, verify
 from semsearch.paper import paragraph_id
-from semsearch.reindex import ReindexOptions, reindex
+from semsearch.reindex import ReindexOptions, reindex_index as reindex
 from semsearch.search import Searcher
 
 QUESTIONS = Path(__file__).parent / "data" / "iclr2025_questions.jsonl"

@@ -15,7 +15,7 @@ from semsearch.index.staged_papers import StagedPapers
 from semsearch.index.vector_log import VectorLogWriter, read_logs
 from semsearch.paper import Paper
 from semsearch.progress import Silent
-from semsearch.vectorise import RowBlocks, VectorSources, check_room, encode_rows, missing_rows, needed_bytes
+from semsearch.vectorise import RowBlocks, VectorSources, check_room, encode_rows, missing_rows, vectors_bytes
 
 
 def keys_of(*numbers: int) -> np.ndarray:
@@ -67,15 +67,16 @@ class Failing(FakeEncoder):
 
 
 def encode(staged, encoder, folder: Path) -> int:
-    rows = missing_rows(staged.text_keys(), VectorSources([read_logs(folder / "log", 64)]))
-    return encode_rows(staged, rows, encoder.identity, encoder, VectorLogWriter(folder / "log", 64), folder, Silent())
+    rows = missing_rows(staged.text_keys(), VectorSources(read_logs(folder / "log", 64)))
+    encode_rows(staged, rows, encoder.identity, encoder, VectorLogWriter(folder / "log", 64), Silent())
+    return len(rows)
 
 
 def test_every_text_is_encoded_once_and_logged(staged, tmp_path):
     encoder = FakeEncoder(EncoderRequest())
     assert encode(staged, encoder, tmp_path) == 200
     keys = staged.text_keys()
-    taken = VectorSources([read_logs(tmp_path / "log", 64)]).take(keys, 64)
+    taken = VectorSources(read_logs(tmp_path / "log", 64)).take(keys, 64)
     texts = [text for _, text, _ in staged.texts(range(200))]
     expected = FakeEncoder(EncoderRequest()).encode_documents(texts)
     assert (taken.vectors == expected.vectors).all() and (taken.token_counts == expected.token_counts).all()
@@ -87,7 +88,7 @@ def test_a_text_without_a_vector_is_named_by_its_paper_and_whole_chunks_stay(sta
     encoder = Failing(EncoderRequest())
     with pytest.raises(EncodingFailed, match="'p77'"):
         encode(staged, encoder, tmp_path)
-    kept = len(read_logs(tmp_path / "log", 64))
+    kept = sum(len(source) for source in read_logs(tmp_path / "log", 64))
     assert kept % 64 in (0, 8) and kept < 200
     again = FakeEncoder(EncoderRequest())
     assert encode(staged, again, tmp_path) == 200 - kept == len(again.encoded)
@@ -101,11 +102,11 @@ def test_what_is_no_vector_of_the_model_is_refused(staged, tmp_path, vectors):
 
     with pytest.raises(EncodingFailed, match="expected"):
         encode(staged, Odd(EncoderRequest()), tmp_path)
-    assert len(read_logs(tmp_path / "log", 64)) == 0
+    assert read_logs(tmp_path / "log", 64) == []
 
 
 def test_room_is_asked_for_before_hours_are_spent(tmp_path):
-    assert needed_bytes(1000, 384) == 2 * 1000 * (384 * 4 + 32)
-    check_room(1, 384, tmp_path)
-    with pytest.raises(DiskFull, match="1,000,000,000,000 vectors of 384 dimensions need about 3,136,000,000 MB"):
-        check_room(10**12, 384, tmp_path)
+    assert vectors_bytes(1000, 384) == 1000 * (384 * 4 + 8 + 4 + 16)
+    check_room(1, 1, 384, tmp_path)
+    with pytest.raises(DiskFull, match="1 new vectors beside 999,999,999,999 others need about 1,564,000,000 MB"):
+        check_room(1, 10**12, 384, tmp_path)

@@ -56,12 +56,11 @@ def _visible_papers(reader: IndexReader, task: Task) -> Iterator[Paper]:
 
 
 def _write_vectors(folder: Path, file: Path, console: Console) -> None:
-    from semsearch.cli.output import open_output, written_atomically
+    from semsearch.cli.output import open_output
     from semsearch.maintenance import export_vectors
 
     ids_file = file.with_suffix(".ids.txt")
-    with written_atomically(file) as temporary:
-        ids = export_vectors(folder, temporary)
+    ids = export_vectors(folder, file)
     with open_output(ids_file) as stream:
         stream.writelines(f"{paper_id}\n" for paper_id in ids)
     console.note(f"{file}: {len(ids):,} vectors; {ids_file}: the id of each row.")

@@ -12,7 +12,7 @@ from typing import Final, TextIO, cast
 from semsearch.cli.console import look_of
 from semsearch.cli.options import Output
 from semsearch.errors import UsageError
-from semsearch.index.durable import full_disk_named, sync_folder
+from semsearch.index.durable import written_atomically
 from semsearch.paper import Paper
 from semsearch.ranking import Hit
 from semsearch.writers import bibtex, csl_json, ids, jsonl, ris, table, tabular, trec
@@ -36,22 +36,6 @@ def open_output(path: Path | None) -> Iterator[TextIO]:
         return
     with written_atomically(path) as temporary, open(temporary, "w", encoding="utf-8", newline="") as stream:
         yield stream
-
-
-@contextmanager
-def written_atomically(path: Path) -> Iterator[Path]:
-    """Give a temporary name beside `path`; what is written there gets the name `path` at the end, if all went well."""
-    target = path.resolve()
-    temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
-    try:
-        with full_disk_named(target.parent):
-            yield temporary
-            with open(temporary, "rb") as written:
-                os.fsync(written.fileno())
-            os.replace(temporary, target)
-            sync_folder(target.parent)
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def write_hits(hits: Sequence[Hit], output: Output) -> None:

@@ -39,7 +39,8 @@ def command(ctx: click.Context, sources: tuple[str, ...], from_format: str | Non
     """Read files and print their papers.
 
     It reads as `build` does: to check a library, or to convert it. Papers go to standard output or to -o FILE, as JSON
-    Lines where no format is named; the report goes to standard error. Records of one work are merged. Exit status 3 says that some records were rejected.
+    Lines where no format is named; the report goes to standard error. Records of one work are merged. Exit status 3
+    says that some records were rejected.
     """
     from semsearch.cli.output import write_papers
     from semsearch.reading import read_library
@@ -56,10 +57,13 @@ def command(ctx: click.Context, sources: tuple[str, ...], from_format: str | Non
 
 
 def _lines(library: Library, report: list[FileReport]) -> Iterator[str]:
+    from semsearch.cli.build_report import count_of
+
     for file in report:
         c = file.counts
         detail = f"; {c.detail}" if c.detail else ""
-        yield (f"{c.name}: {c.records:,} records = {c.papers:,} papers + {c.merged:,} merged + {c.rejected:,} rejected; "
+        yield (f"{c.name}: {count_of(c.records, 'record')} = {count_of(c.papers, 'paper')} + {c.merged:,} merged + "
+               f"{c.rejected:,} rejected; "
                f"{c.with_abstract:,} with abstract ({c.format}, {c.encoding}{detail})")
         for reject in file.rejected[:_REJECTS_SHOWN]:
             yield f"  line {reject.line}: {reject.reason}" + (f": {reject.value[:80]}" if reject.value else "")
@@ -69,7 +73,7 @@ def _lines(library: Library, report: list[FileReport]) -> Iterator[str]:
     for name, reason in library.refused.items():
         yield f"{name}: not read. {reason}"
     if library.renamed:
-        yield f"{library.renamed:,} works got a suffix, because another work in these files has their id."
+        yield f"{count_of(library.renamed, 'work')} got a suffix, because another work in these files has their id."
 
 
 def _write_report(report: list[FileReport], library: Library, file: Path) -> None:

@@ -44,15 +44,25 @@ def write_atomically(path: Path, content: bytes) -> None:
     Raises:
         DiskFull: there is no room; the old content stays.
     """
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    with written_atomically(path) as temporary, open(temporary, "wb") as file:
+        file.write(content)
+
+
+@contextmanager
+def written_atomically(path: Path) -> Iterator[Path]:
+    """Give a temporary name beside `path`; what is written there gets the name `path` at the end, if all went well.
+
+    Raises:
+        DiskFull: there is no room; what was there before stays.
+    """
+    target = path.resolve()
+    temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
     try:
-        with full_disk_named(path.parent):
-            with open(temporary, "wb") as file:
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(temporary, path)
-            sync_folder(path.parent)
+        with full_disk_named(target.parent):
+            yield temporary
+            sync_file(temporary)
+            os.replace(temporary, target)
+            sync_folder(target.parent)
     finally:
         temporary.unlink(missing_ok=True)
 
@@ -72,6 +82,19 @@ def sync_folder(folder: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder and the ones above it that are not there, and wait until their names are on the disk.
+
+    Raises:
+        DiskFull: there is no room.
+    """
+    missing = [p for p in (folder, *folder.parents) if not p.exists()]
+    with full_disk_named(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        for made in missing:
+            sync_folder(made.parent)
 
 
 def file_sha256(path: Path) -> str:

@@ -155,12 +155,16 @@ def staging(index_folder: Path) -> Iterator[Path]:
         shutil.rmtree(staged, ignore_errors=True)
 
 
-def link_or_copy(source: Path, target: Path) -> None:
-    """Make an unchanged file part of a new generation without writing it again where the filesystem allows it."""
+def take_over(base: Generation, name: str, staged: Path) -> None:
+    """Make an unchanged file part of a new generation: a hard link, or where the filesystem has none a copy.
+
+    Raises:
+        IndexDamaged: a copy would give a damaged file a checksum that fits.
+    """
     try:
-        os.link(source, target)
+        os.link(base.path(name), staged / name)
     except OSError:
-        shutil.copyfile(source, target)
+        shutil.copyfile(base.checked_path(name), staged / name)
 
 
 def publish(index_folder: Path, staged: Path, base: Generation | None,

@@ -10,13 +10,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Final
 
 import portalocker
 
 from semsearch.errors import IndexBusy
 from semsearch.index.durable import full_disk_named
 
+BUILD_LOCK: Final = "build.lock"
+PUBLISH_LOCK: Final = "publish.lock"
 _AT_ONCE = portalocker.LockFlags.NON_BLOCKING
 
 
@@ -27,14 +29,13 @@ def build_lock(index_folder: Path, purpose: str) -> Iterator[None]:
     Raises:
         IndexBusy: at once, naming the process that holds it and since when.
     """
-    path = index_folder / "build.lock"
+    path = index_folder / BUILD_LOCK
     with full_disk_named(index_folder), open(path, "a+", encoding="utf-8") as file:
-        try:
-            portalocker.lock(file, portalocker.LockFlags.EXCLUSIVE | _AT_ONCE)
-        except portalocker.LockException:
+        # A lock on a file that its last holder removed with the folder is no lock: the next one would not meet it.
+        if not lock_exclusive(file) or not _is_there(path, file):
             raise IndexBusy(f"Another process is writing to the index {index_folder.name!r}: {_holder(path)}.",
                             "Wait until it is done, or stop it: what it has encoded so far is kept. Questions can be "
-                            "asked meanwhile.") from None
+                            "asked meanwhile.")
         file.truncate(0)
         json.dump({"pid": os.getpid(), "host": socket.gethostname(), "purpose": purpose,
                    "since": datetime.now().astimezone().isoformat(timespec="seconds")}, file)
@@ -45,7 +46,7 @@ def build_lock(index_folder: Path, purpose: str) -> Iterator[None]:
 @contextmanager
 def publish_lock(index_folder: Path) -> Iterator[None]:
     """Hold the short lock under which generations are published and `state.json` is changed; waits for it."""
-    with full_disk_named(index_folder), open(index_folder / "publish.lock", "a+b") as file:
+    with full_disk_named(index_folder), open(index_folder / PUBLISH_LOCK, "a+b") as file:
         portalocker.lock(file, portalocker.LockFlags.EXCLUSIVE)
         yield
 
@@ -66,6 +67,13 @@ def _try(file: IO[Any], kind: portalocker.LockFlags) -> bool:
     except portalocker.LockException:
         return False
     return True
+
+
+def _is_there(path: Path, file: IO[Any]) -> bool:
+    try:
+        return os.path.samestat(os.stat(path), os.fstat(file.fileno()))
+    except OSError:
+        return False
 
 
 def _holder(path: Path) -> str:

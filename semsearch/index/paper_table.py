@@ -58,7 +58,7 @@ _CANDIDATES: Final = 10
 class SourceCounts:
     """What came out of one source file. records = papers + merged + rejected, always.
 
-    `with_abstract` says how many of the papers have one.
+    `with_abstract` says how many of the papers have one; `deleted` how many were deleted and are not in the index.
     """
 
     name: str
@@ -71,6 +71,7 @@ class SourceCounts:
     merged: int
     rejected: int
     with_abstract: int = 0
+    deleted: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +135,10 @@ class PaperTable:
             for row, *values in self._connection.execute(
                     f"SELECT row, {', '.join(PAPER_COLUMNS)} FROM papers ORDER BY row"):
                 yield row, self._paper(values)
+
+    def ids(self) -> list[str]:
+        """Return the ids of all papers by row."""
+        return [paper_id for (paper_id,) in self._all("SELECT id FROM papers ORDER BY row", [])]
 
     def text_keys(self) -> NDArray[Any]:
         """Return the `(papers,)` text keys by row."""
@@ -320,16 +325,17 @@ def read_source_counts(connection: sqlite3.Connection) -> list[SourceCounts]:
     """Return what came out of each source file, in the order in which they were first read."""
     rejected = dict(connection.execute("SELECT source, COUNT(*) FROM rejects GROUP BY source"))
     counted = {source: numbers for source, *numbers in connection.execute(
-        "SELECT source, COUNT(*), SUM(first), SUM(first AND COALESCE(abstract, '') != '') FROM records "
+        "SELECT source, COUNT(*), SUM(first), SUM(first AND COALESCE(abstract, '') != ''), "
+        "SUM(first AND paper IS NULL) FROM records "
         "JOIN sources USING (source) LEFT JOIN papers ON papers.row = records.paper "
         "WHERE records.run = sources.run GROUP BY source")}
     counts = []
     for source, name, path, form, encoding, detail in connection.execute(
             "SELECT source, name, path, format, encoding, detail FROM sources ORDER BY source"):
-        total, papers, described = counted.get(source, (0, 0, 0))
+        total, papers, described, deleted = counted.get(source, (0, 0, 0, 0))
         lost = rejected.get(source, 0)
         counts.append(SourceCounts(name, path, form, encoding, detail, total + lost, papers, total - papers, lost,
-                                   described))
+                                   described, deleted))
     return counts
 
 

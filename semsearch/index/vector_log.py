@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from semsearch.encoding import EncodedTexts
-from semsearch.index.durable import full_disk_named, sync_folder
+from semsearch.index.durable import full_disk_named, make_folder, sync_folder
 from semsearch.index.keyed_vectors import KEY_DTYPE, KeyedVectors
 from semsearch.index.locks import lock_exclusive
 
@@ -83,7 +83,7 @@ class VectorLogWriter:
                 self._file = None
 
     def _create(self) -> Any:
-        self._folder.mkdir(parents=True, exist_ok=True)
+        make_folder(self._folder)
         path = self._folder / f"{socket.gethostname()}-{os.getpid()}-{time.time_ns()}.log"
         file = open(path, "xb")
         lock_exclusive(file)
@@ -92,16 +92,18 @@ class VectorLogWriter:
         return file
 
 
-def read_logs(folder: Path, dimension: int) -> KeyedVectors:
-    """Return all whole and undamaged vectors in the logs of a fingerprint's folder."""
+def read_logs(folder: Path, dimension: int) -> list[KeyedVectors]:
+    """Return the whole and undamaged vectors in the logs of a fingerprint's folder, memory-mapped, one source a log."""
     dtype = _record_dtype(dimension)
-    parts = []
+    sources = []
     for path in sorted(folder.glob("*.log")):
         records = _records(path, dimension, dtype)
         if records is not None and len(records):
-            parts.append(records[_intact(records)])
-    records = np.concatenate(parts) if parts else np.zeros(0, dtype)
-    return KeyedVectors(records["key"], records["tokens"], records["vector"])
+            intact = _intact(records)
+            if not intact.all():
+                records = np.array(records[intact])
+            sources.append(KeyedVectors(np.array(records["key"]), records["tokens"], records["vector"]))
+    return sources
 
 
 def inspect_logs(index_folder: Path, dimension_of: dict[str, int]) -> list[LogReport]:
@@ -126,34 +128,27 @@ def _inspect(path: Path, dimension_of: dict[str, int]) -> LogReport:
     return LogReport(path, True, whole, len(records) - whole, (size - _HEADER_BYTES) % records.dtype.itemsize)
 
 
-def fold_in(folder: Path, published: KeyedVectors, dimension: int) -> None:
-    """Remove the logs all of whose vectors are in `published` and which no process is writing to."""
-    dtype = _record_dtype(dimension)
-    for path in sorted(folder.glob("*.log")):
-        with open(path, "r+b") as file:
-            if not lock_exclusive(file):
-                continue
-            records = _records(path, dimension, dtype)
-            keys = records["key"][_intact(records)] if records is not None else np.zeros(0, KEY_DTYPE)
-            if (published.find(keys) >= 0).all():
-                path.unlink()
-    if folder.is_dir() and not any(folder.iterdir()):
-        folder.rmdir()
+def remove_logs(folder: Path) -> int:
+    """Remove the logs in a fingerprint's folder that no process is writing to, and return how many went.
 
-
-def remove_other_fingerprints(index_folder: Path, fingerprint: str) -> int:
-    """Remove the logs of all other fingerprints that no process is writing to, and return how many went."""
+    To be called when every text of the index has a vector in the current generation: what else the logs hold are vectors
+    of texts that are no more.
+    """
     removed = 0
-    for path in sorted((index_folder / FOLDER).glob("*/*.log")):
-        if path.parent.name == fingerprint:
-            continue
+    for path in sorted(folder.glob("*.log")):
         with open(path, "r+b") as file:
             if lock_exclusive(file):
                 path.unlink()
                 removed += 1
-        if not any(path.parent.iterdir()):
-            path.parent.rmdir()
+    if folder.is_dir() and not any(folder.iterdir()):
+        folder.rmdir()
     return removed
+
+
+def remove_other_fingerprints(index_folder: Path, fingerprint: str) -> int:
+    """Remove the logs of all other fingerprints that no process is writing to, and return how many went."""
+    folders = [p for p in (index_folder / FOLDER).glob("*") if p.is_dir() and p.name != fingerprint]
+    return sum(remove_logs(folder) for folder in folders)
 
 
 def _record_dtype(dimension: int) -> np.dtype[Any]:

@@ -30,7 +30,7 @@ NO_COLUMN: Final = "no column for a title or an abstract"
 _MAGIC: Final = b"PAR1"
 _BATCH_ROWS: Final = 512
 _BLOCK_BYTES: Final = 1 << 20
-_FOOTER_BYTES: Final = 32 * 1024 * 1024
+_FOOTER_BYTES: Final = 8 * 1024 * 1024
 """No table of contents is longer; as much of a file's end is kept to count its rows."""
 _ROWS_A_BYTE: Final = 1000
 """More rows than this in a byte are a damaged number: they would be reported one by one."""
@@ -204,7 +204,8 @@ class _Counter:
 
     def total(self) -> int:
         try:
-            metadata = _parquet().read_metadata(io.BytesIO(_MAGIC + bytes(self._tail)))
+            length = int.from_bytes(self._tail[-8:-4], "little") + 8
+            metadata = _parquet().read_metadata(io.BytesIO(_MAGIC + self._tail[-length:]))
             return max(_plausible_rows(metadata, self._size_bytes), 0)
         except _damage():
             return 0

@@ -44,6 +44,7 @@ class SourceReader:
             raise
         self._reading: Reading | None = None
         self.counted: int | None = None
+        self.incomplete = False
         self._started = False
 
     def _find_format(self, from_format: str | None) -> Format:
@@ -80,7 +81,9 @@ class SourceReader:
             stream.drain()
             self._stream.drain()
             self.counted = stream.total()
-            for _ in range((self.counted or 0) - given):
+            unread = (self.counted or 0) - given
+            self.incomplete = self._stream.damaged or unread > 0
+            for _ in range(unread):
                 yield Rejected(max(last_line, 1), UNREAD, f"somewhere after line {last_line}" if given else "")
         finally:
             self.close()

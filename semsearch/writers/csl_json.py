@@ -28,11 +28,12 @@ def item(paper: Paper) -> dict[str, object]:
     arxiv = named.get("arxiv")
     date = [int(part) for part in paper.date.split("-")] if paper.date else [paper.year] if paper.year else []
     document: dict[str, object] = {
-        "id": paper.id, "citation-key": paper.id, "type": "paper-conference" if meeting else "article-journal" if paper.venue else "article",
+        "id": paper.id, "citation-key": paper.id,
+        "type": "paper-conference" if meeting else "article-journal" if paper.venue else "article",
         "title": paper.title, "author": [_author(name) for name in paper.authors],
         "issued": {"date-parts": [date]} if date else None, "container-title": paper.venue, "DOI": paper.doi,
-        "URL": paper.url, "PMID": named.get("pmid"), "number": f"arXiv:{arxiv}" if arxiv else "", "keyword": joined_keywords(paper.categories), "language": paper.language,
-        "abstract": paper.abstract,
+        "URL": paper.url, "PMID": named.get("pmid"), "number": f"arXiv:{arxiv}" if arxiv else "",
+        "keyword": joined_keywords(paper.categories), "language": paper.language, "abstract": paper.abstract,
     }
     return {name: value for name, value in document.items() if value or name == "title"}
 

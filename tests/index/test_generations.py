@@ -13,13 +13,13 @@ from semsearch.errors import IndexChanged, IndexDamaged, IndexFormatUnsupported,
 from semsearch.index import generations
 from semsearch.index.generations import (
     index_names,
-    link_or_copy,
     open_current,
     prune,
     publish,
     read_manifest,
     read_pointer,
     staging,
+    take_over,
 )
 from semsearch.index.manifest import FileEntry, Manifest
 
@@ -73,11 +73,30 @@ def test_a_published_file_that_did_not_change_is_the_same_file(index):
     put(index, "kept")
     base = open_current(index)
     with staging(index) as folder:
-        link_or_copy(base.path("file"), folder / "file")
+        take_over(base, "file", folder)
         manifest = publish(index, folder, base, describe)
     assert manifest.files == base.manifest.files
     assert os.path.samefile(index / "generations" / "1" / "file", index / "generations" / "2" / "file")
     base.close()
+
+
+def test_where_there_are_no_hard_links_a_damaged_file_is_not_copied_into_a_sound_one(index, monkeypatch):
+    put(index, "kept")
+    base = open_current(index)
+    monkeypatch.setattr(os, "link", refuse_links)
+    with staging(index) as folder:
+        take_over(base, "file", folder)
+        assert (folder / "file").read_bytes() == base.path("file").read_bytes()
+        content = bytearray(base.path("file").read_bytes())
+        content[-1] ^= 1
+        base.path("file").write_bytes(content)
+        with pytest.raises(IndexDamaged, match="checksum"):
+            take_over(base, "file", folder)
+    base.close()
+
+
+def refuse_links(source, target):
+    raise OSError("no hard links here")
 
 
 def test_what_is_read_is_not_pruned(index):

@@ -128,7 +128,8 @@ def test_csl_json_is_one_array() -> None:
                    {"literal": "ATLAS Collaboration"}],
         "issued": {"date-parts": [[2008, 11]]}, "container-title": MAATEN.venue, "DOI": MAATEN.doi, "URL": MAATEN.url,
         "number": "arXiv:0811.00001", "keyword": "stat.ML, cs.LG", "abstract": MAATEN.abstract}
-    assert items[1] == {"id": "b", "citation-key": "b", "type": "article", "title": "B", "issued": {"date-parts": [[1999]]}}
+    assert items[1] == {"id": "b", "citation-key": "b", "type": "article", "title": "B",
+                        "issued": {"date-parts": [[1999]]}}
     assert json.loads(written(csl_json.write_papers)) == []
 
 
