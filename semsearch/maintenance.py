@@ -231,9 +231,10 @@ def _size_bytes(folder: Path) -> int:
 
 
 def _deleted_as(name: str, state: State) -> Deletion:
+    exact = state.deletions.get(name.strip())
     keys = {alias_key("id", name), *spellings(name)}
-    for deletion in state.deletions.values():
-        if deletion.id == name.strip() or keys & set(deletion.keys):
+    for deletion in [exact] if exact else state.deletions.values():
+        if exact or keys & set(deletion.keys):
             return deletion
     raise PaperNotFound(f"No deleted paper is called {name!r}.", "semsearch info shows how many were deleted.")
 

@@ -93,7 +93,7 @@ def first_sentence(text: str) -> str:
     sentence = _SENTENCE_END.split(text.strip(), maxsplit=1)[0]
     if len(sentence) <= _STAND_IN_TITLE_CHARACTERS:
         return sentence
-    return sentence[:_STAND_IN_TITLE_CHARACTERS].rsplit(" ", 1)[0].rstrip(" ,;:") + " ..."
+    return f"{sentence[:_STAND_IN_TITLE_CHARACTERS].rsplit(' ', 1)[0].rstrip(' ,;:')} ...".lstrip()
 
 
 def paragraph_id(paragraph: str) -> str:

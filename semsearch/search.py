@@ -10,12 +10,11 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
+from semsearch.cleaning import clean_abstract
 from semsearch.encoding import Encoder, Vectors
 from semsearch.errors import EmptyQuery, UsageError
-from semsearch.index.keyed_vectors import KEY_DTYPE
 from semsearch.index.reader import IndexReader
 from semsearch.index.vector_index import Ranking
-from semsearch.paper import collapse_white_space, text_key
 from semsearch.provider import EncoderProvider, LocalModels, load_matching, request_for
 from semsearch.ranking import Hit
 
@@ -74,7 +73,7 @@ class Searcher:
         """Return the `k` papers nearest to the mean of some papers, never one of them.
 
         `names`: ids, aliases or unique beginnings of ids; `titles`: words of a title; `texts`: abstracts that need not be
-        in the index. A paper of the index that has the very text is left out too.
+        in the index. A paper of the index that has the very text, or that abstract, is left out too.
 
         Raises:
             PaperNotFound, AmbiguousPaper: a name or title fits no paper, or several.
@@ -90,9 +89,9 @@ class Searcher:
         vectors = [self._vectors_of(unique)] if len(unique) else []
         same: NDArray[np.int64] = np.zeros(0, np.int64)
         if texts:
-            given = self.encoder().encode_documents([" ".join(text.split()) for text in texts])
-            vectors.append(given.vectors)
-            same = self._rows_with_text(texts)
+            clean = [clean_abstract(text, "latex") for text in texts]  # as the papers were
+            vectors.append(self.encoder().encode_documents(clean).vectors)
+            same = self._rows_with_text(clean)
         mean = np.concatenate(vectors).mean(axis=0)
         norm = float(np.linalg.norm(mean))
         if norm == 0:
@@ -147,8 +146,8 @@ class Searcher:
         return self.encoder().encode_documents([p.text for p in papers]).vectors
 
     def _rows_with_text(self, texts: Sequence[str]) -> NDArray[np.int64]:
-        keys = np.frombuffer(b"".join(text_key(collapse_white_space(text)) for text in texts), KEY_DTYPE)
-        return self.reader.vectors.rows[np.isin(self.reader.vectors.keys, keys)]
+        found = {row for text in texts for row in self.reader.papers.rows_saying(text)}
+        return np.asarray(sorted(found), np.int64)
 
 
 def _cosine(score: np.float32) -> float:

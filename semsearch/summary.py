@@ -20,8 +20,8 @@ from semsearch.publish import Published
 class BuildSummary:
     """The result of `build` or `reindex`.
 
-    `generation` is None where nothing was published (a dry run of a new index). `records`, `papers_read`, `merged` and
-    `rejected` are sums over `files`, the files of this run; the counts of papers are of the whole index. `encoded` and
+    `generation` is None where nothing was published (a dry run of a new index). `records`, `merged` and `rejected`
+    are sums over `files`, the files of this run; the counts of papers are of the whole index. `encoded` and
     `reused` count distinct texts; `truncated` counts papers whose text is longer than `max_tokens`, `truncated_in` the
     same by source file; `coverage` is the share of papers that have a vector.
     """

@@ -104,8 +104,8 @@ def differences(form: str, paper: Paper, found: Paper) -> list[tuple[str, object
 
 
 PIECES = """graph Neural BERT C++ 100% $5 $ a_b #1 R&D & {braces} { } {{ }} \\ \\alpha \\& \\{ C:\\data ~ a~b ^ x^2
-    $x^2$ -- --- a--b - "quoted" " 'single' '' `` ` <b> <5 > &amp; 图神经网络 日本語 🙂 é naïve ﬁne @article{x, @ TY ER %T %
-    , ; : | and And [1] (2) = {y}, http://x.org/a_b 3.5 e.g. Ł ß İ “curly” – — …
+    $x^2$ -- --- a--b - "quoted" " 'single' '' `` ` <b> <5 > &amp; 图神经网络 日本語 🙂 é naïve ﬁne @article{x, @ TY ER
+    , ; : | and And [1] (2) = {y}, http://x.org/a_b 3.5 e.g. Ł ß İ “curly” – — … %T %
     Δx \u00a0 \u2028 \n \t \u200b""".replace("\n    ", " ").split(" ")
 GIVEN = ["Ada", "J. K.", "J.K.", "Wei", "Éva", "Jean-Luc", "María José", "A"]
 PARTICLES = ["", "", "van der ", "de la ", "von "]

@@ -69,6 +69,7 @@ class Commands(click.Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command and turn what it raises into a message and an exit status."""
+        _open_missing_streams()
         if os.environ.get("NO_COLOR"):
             ctx.color = False
         ctx.ensure_object(App)
@@ -93,7 +94,7 @@ def _print_version(ctx: click.Context, param: click.Parameter, asked: bool) -> N
 
 @click.command(cls=Commands, epilog=_EPILOG, context_settings={
     "help_option_names": ["-h", "--help"], "auto_envvar_prefix": "SEMSEARCH", "max_content_width": 100})
-@click.option("--version", is_flag=True, is_eager=True, expose_value=False, callback=_print_version,
+@click.option("--version", is_flag=True, allow_from_autoenv=False, is_eager=True, expose_value=False, callback=_print_version,
               help="Show the version and exit.")
 def main() -> None:
     """Find scientific papers by meaning, on your own machine.
@@ -116,10 +117,10 @@ def _errors_told(ctx: click.Context) -> Iterator[None]:
     except BrokenPipeError:
         _forget_stdout()
         ctx.exit(0)
-    except (PermissionError, IsADirectoryError, NotADirectoryError, FileNotFoundError) as error:
-        if error.filename is None:
-            raise
-        tell_error(f"{error.filename}: {error.strerror}.", "Check the path and its permissions.")
+    except OSError as error:
+        tell_error(f"{error.filename or 'standard output'}: {error.strerror or error}.",
+                   "Check the path, its permissions and the room on its disk.")
+        _forget_stdout()
         ctx.exit(1)
 
 
@@ -129,6 +130,13 @@ def tell_error(message: str, way_out: str) -> None:
 
     lines = [printable(line) if line.strip() else "" for line in f"{message}\n{way_out}".strip().splitlines()]
     click.echo(click.style("Error:", fg="red", bold=True) + " " + "\n".join(lines), err=True)
+
+
+def _open_missing_streams() -> None:
+    """Give the program something to read and to write where it was started with closed streams, as some daemons do."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))
 
 
 def _forget_stdout() -> None:

@@ -22,7 +22,7 @@ HIT_FORMATS: Final = (*PAPER_FORMATS, "trec")
 _FORMAT_OF_SUFFIX: Final = {".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".bib": "bibtex", ".ris": "ris",
                             ".json": "csl-json", ".trec": "trec", ".run": "trec"}
 _NO_NAME: Final = re.compile(r'[/\\:*?"<>|\x00-\x1f]')
-_DEVICE: Final = re.compile(r"^(auto|cpu|cuda(:\d+)?|mps)$")
+_DEVICE: Final = re.compile(r"^(auto|cpu|cuda(:\d+)?|mps(:0)?)$")
 
 
 @dataclass(frozen=True, slots=True)

@@ -73,9 +73,10 @@ def _reindex_one(app: App, folder: Path, options: ReindexOptions, as_json: bool,
 
     try:
         summary = reindex_index(folder, options, provider=app.provider, progress=progress)
-    except SemsearchError as error:
+    except (SemsearchError, OSError) as failure:
         from semsearch.cli.app import tell_error
 
+        error = failure if isinstance(failure, SemsearchError) else SemsearchError(str(failure))
         tell_error(f"{folder.name}: {error.message}", error.way_out)
         if as_json:
             write_json({"index": folder.name, "error": error.message, "way_out": error.way_out})

@@ -17,7 +17,7 @@ from semsearch.errors import AmbiguousPaper, IndexDamaged, PaperNotFound
 from semsearch.identifiers import spellings
 from semsearch.index import manifest as manifests
 from semsearch.index.keyed_vectors import KEY_DTYPE
-from semsearch.paper import Paper, comparable
+from semsearch.paper import Paper, comparable, text_key
 
 APPLICATION_ID: Final = 0x53454D53
 PAPER_COLUMNS: Final = ("id", "title", "abstract", "authors", "year", "date", "venue", "categories", "url", "doi",
@@ -135,6 +135,11 @@ class PaperTable:
             for row, *values in self._connection.execute(
                     f"SELECT row, {', '.join(PAPER_COLUMNS)} FROM papers ORDER BY row"):
                 yield row, self._paper(values)
+
+    def rows_saying(self, text: str) -> list[int]:
+        """Return the rows of the papers whose abstract, or title and abstract, is this clean text."""
+        return [row for (row,) in self._all("SELECT row FROM papers WHERE abstract = ? OR text_key = ?",
+                                            [text, text_key(text)])]
 
     def ids(self) -> list[str]:
         """Return the ids of all papers by row."""

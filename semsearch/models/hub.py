@@ -40,7 +40,7 @@ def download(name: str, revision: str, cache: Path) -> Path:
                             f"Accept them on https://huggingface.co/{name}, then log in with: hf auth login") from error
     except RevisionNotFoundError as error:
         raise ModelNotFound(f"The model {name} has no revision {revision} on the hub.",
-                            "Leave --revision out, or give a branch, a tag or a commit that exists.") from error
+                            "Leave --model-revision out, or give a branch, a tag or a commit that exists.") from error
     except RepositoryNotFoundError as error:
         raise ModelNotFound(f"The hub has no model {name}, or it is private.",
                             "Check the spelling; for a private model, log in first with: hf auth login") from error

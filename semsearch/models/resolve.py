@@ -47,7 +47,7 @@ def resolve_model(name: str, revision: str | None = None, *, allow_download: boo
     in_folder = _find_folder(name)
     if in_folder is not None:
         if revision is not None:
-            raise UsageError(f"{name} is a folder, which has no revision {revision}.", "Leave --revision out.")
+            raise UsageError(f"{name} is a folder, which has no revision {revision}.", "Leave --model-revision out.")
         return in_folder
     hub_name = _hub_name(name)
     if revision is not None and (not _REVISION.match(revision) or ".." in revision):

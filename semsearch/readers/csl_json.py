@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator
 from functools import partial
@@ -35,7 +34,7 @@ def looks_like(name: str, head: bytes) -> int:
 
 def read(stream: BinaryIO, name: str) -> Iterator[ReadItem]:
     """Yield one item for every item; an `id` is unique only in its file."""
-    return read_json(stream, partial(paper_of, space=f"csl-json:{os.path.basename(name)}"))
+    return read_json(stream, partial(paper_of, space=f"csl-json:{name}"))
 
 
 def paper_of(item: dict[str, object], space: str) -> Paper:

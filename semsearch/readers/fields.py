@@ -65,6 +65,9 @@ _S2_HASH: Final = re.compile(r"^[0-9a-f]{40}$")
 _ARXIV_CATEGORY: Final = re.compile(r"^[a-z-]+(?:\.[A-Za-z-]{2,})?$")
 _MARKUP_OF_SPACE: Final[dict[str, Markup]] = {"jsonl": "latex", "text": "latex", "parquet": "latex"}
 """JSON Lines and Parquet come from arXiv and conferences, where abstracts are LaTeX; tables from databases."""
+_DATABASES: Final = {"eid": "scopus", "ut": "wos", "uniquewosid": "wos", "utuniquewosid": "wos", "lensid": "lens",
+                     "openalexid": "openalex", "corpusid": "s2-corpus"}
+"""The databases whose ids stand in a column of that name; they are unique whatever file they stand in."""
 _EXPORTED_MARKUPS: Final = frozenset({"plain", "latex", "html"})
 _COMMA_OUTSIDE_BRACKETS: Final = re.compile(r",(?![^()]*\))")
 _NESTED: Final = ("metadata", "externalids", "ids")
@@ -93,12 +96,14 @@ def has_text_field(record: Mapping[str, object]) -> bool:
 def paper_of_fields(record: Mapping[str, object], space: str) -> Paper:
     """Return the paper that a record describes; raises WrongType where it cannot be used.
 
-    The record's own id is an identifier in the id space `space`, such as `jsonl`.
+    The record's own id is an identifier in the id space `space`, such as `jsonl` or `csv:<path>`, or in that of the
+    database whose name its column bears.
     """
     values = _by_name(record)
     texts = _texts(record, _text(values, "title"), _text(values, "abstract"), _MARKUP_OF_SPACE.get(space, "html"))
     title, abstract = texts["title"], texts["abstract"]
-    own_id = _own_id(values)
+    column, own_id = _own_id(values)
+    space = _DATABASES.get(column, space)
     if not title and not abstract:
         raise WrongType(NO_TEXT, own_id)
     authors = _exported_list(record, "authors") or author_names(_first(values, "authors"))
@@ -202,12 +207,14 @@ def _text(values: Mapping[str, object], field: str) -> str:
     return value
 
 
-def _own_id(values: Mapping[str, object]) -> str:
-    value = _first(values, "id")
+def _own_id(values: Mapping[str, object]) -> tuple[str, str]:
+    """Return the name of the field that holds the record's own id, and the id; `""` where it has none."""
+    name = next((name for name in ALIASES["id"] if not _is_empty(values.get(name))), "")
+    value = values.get(name)
     if isinstance(value, dict) and len(value) == 1:
         value = value.get("$oid", value)
-    if value is None:
-        return ""
+    if not name or value is None:
+        return "", ""
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         raise WrongType("`id` is neither text nor a number", value)
     if isinstance(value, float):
@@ -215,7 +222,7 @@ def _own_id(values: Mapping[str, object]) -> str:
             raise WrongType("`id` is neither text nor a number", value)
         if value.is_integer() and abs(value) < 2**53:
             value = int(value)
-    return collapse_white_space(str(value))
+    return name, collapse_white_space(str(value))
 
 
 def _loose_text(value: object) -> str:

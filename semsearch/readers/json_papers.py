@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator
 from functools import partial
@@ -38,7 +37,7 @@ def looks_like(name: str, head: bytes) -> int:
 
 def read(stream: BinaryIO, name: str) -> Iterator[ReadItem]:
     """Yield one item for every record; an `id` is unique only in its file."""
-    return read_json(stream, partial(paper_of_record, space=f"json:{os.path.basename(name)}"))
+    return read_json(stream, partial(paper_of_record, space=f"json:{name}"))
 
 
 def paper_of_record(record: dict[str, object], space: str) -> Paper:

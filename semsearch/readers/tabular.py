@@ -243,13 +243,13 @@ def read(stream: BinaryIO, name: str) -> Iterator[ReadItem]:
     lines = TextLines(stream)
 
     def items(reading: Reading) -> Iterator[ReadItem]:
-        yield from _items(lines, reading)
+        yield from _items(lines, reading, f"csv:{name}")
         reading.encoding = lines.encoding
 
     return Reading(items)
 
 
-def _items(lines: TextLines, reading: Reading) -> Iterator[ReadItem]:
+def _items(lines: TextLines, reading: Reading, space: str) -> Iterator[ReadItem]:
     iterator = iter(lines)
     delimiters: Sequence[str] = _DELIMITERS
     header = None
@@ -268,14 +268,14 @@ def _items(lines: TextLines, reading: Reading) -> Iterator[ReadItem]:
     held = None
     for row in _Rows(iterator, header.delimiter, len(header.cells)):
         if held is not None:
-            yield from _item(held, header)
+            yield from _item(held, header, space)
         held = row
     if held is not None and not (lines.cut and "\n" in held.text):
-        yield from _item(held, header)
+        yield from _item(held, header, space)
 
 
-def _item(row: _Row, header: _Header) -> Iterator[ReadItem]:
-    """Yield the item of a row, nothing for one whose cells are all empty."""
+def _item(row: _Row, header: _Header, space: str) -> Iterator[ReadItem]:
+    """Yield the item of a row, nothing for one whose cells are all empty; an id is unique in the file, as a rule."""
     value = row.text[:VALUE_CHARACTERS]
     if row.problem:
         yield Rejected(row.line, row.problem, value)
@@ -294,7 +294,7 @@ def _item(row: _Row, header: _Header) -> Iterator[ReadItem]:
         if cell.casefold() not in _MISSING and not record.get(name):
             record[name] = cell
     try:
-        yield Located(paper_of_fields(record, "csv"), row.line)
+        yield Located(paper_of_fields(record, space), row.line)
     except WrongType as wrong:
         yield Rejected(row.line, str(wrong), value)
 

@@ -34,7 +34,8 @@ def test_sound_files_give_just_what_is_in_them(kind: str, tmp_path: Path) -> Non
         reader = SourceReader(expand_sources([path])[0])
         papers = [item.paper if isinstance(item, Located) else item for item in reader]
         assert reader.format.name == kind, (path.name, seed)
-        assert reader.counted == len(papers) == len(sample.texts), (path.name, seed)
+        assert len(papers) == len(sample.texts), (path.name, seed)
+        assert reader.counted == len(papers) or (kind == "text" and reader.counted is None), (path.name, seed)
         found = [("" if paper.title_stands_in else paper.title, paper.abstract) for paper in papers]
         assert found == sample.texts, (path.name, seed)
         path.unlink()
