@@ -136,6 +136,8 @@ class _Run:
         with self._base() as base:
             state = self._state()
             sources = list_sources(named, self.options.from_format, state.sources, self.progress)
+            if self.options.rebuild:
+                self._check_rebuild(sources)
             request, identity = self._encoder_wanted(base)
             intake = self._nothing_to_do(base, state, sources, identity)
             if intake is not None and base is not None:
@@ -210,7 +212,11 @@ class _Run:
             revision = options.revision or (current.revision if current and keeps_name else None)
             tokens = options.max_tokens or (current.max_tokens if current and keeps_name else None)
             request = EncoderRequest(model, revision, tokens, options.device, options.trust_remote_code)
-            return request, self.provider.identify(request)
+            identity = self.provider.identify(request)
+            if base is not None and identity.fingerprint != base.manifest.encoder.fingerprint:
+                self.progress.note(f"The index was made with another encoder ({base.manifest.encoder.model}, "
+                                   f"{base.manifest.encoder.max_tokens} tokens): all its texts are encoded again.")
+            return request, identity
         kept = base.manifest.encoder
         return request_for(kept, options.device, options.trust_remote_code), kept
 
@@ -265,6 +271,21 @@ class _Run:
         """Take back the deletions that were in force when this run began; what was deleted since stays deleted."""
         change_state(self.folder, lambda state: replace(
             state, deletions={k: v for k, v in state.deletions.items() if before.deletions.get(k) != v}))
+
+    def _check_rebuild(self, sources: SourceList) -> None:
+        """Check that beginning anew loses no paper whose source is not read now.
+
+        Raises:
+            UsageError: it would, and the user has not confirmed it.
+        """
+        lost = list(sources.gone)
+        with suppress(IndexStoreError), IndexReader(self.folder) as old:
+            here = {file.path for file, _ in sources.files}
+            lost += [c.name for c in old.papers.source_counts() if c.path not in here and c.path not in lost]
+        if lost and not self.options.confirmed:
+            shown = ", ".join(lost[:5]) + (f" and {len(lost) - 5:,} more" if len(lost) > 5 else "")
+            raise UsageError(f"--rebuild would lose the papers of sources that are not read now: {shown}.",
+                             "Nothing was changed. Name them too, or add --yes if that is meant.")
 
     def _factory(self, base: IndexReader | None) -> str:
         if self.options.factory is not None:

@@ -38,6 +38,13 @@ class SourceList:
     named: tuple[RememberedSource, ...]
     files: tuple[tuple[SourceFile, str | None], ...]
     gone: tuple[str, ...]
+    _digests: dict[str, str] = field(default_factory=dict, compare=False, repr=False)
+
+    def sha256(self, file: SourceFile) -> str:
+        """Return the SHA-256 of a file's bytes, read once in a run."""
+        if file.path not in self._digests:
+            self._digests[file.path] = read_file_sha256(file)
+        return self._digests[file.path]
 
 
 @dataclass
@@ -93,7 +100,7 @@ def find_nothing_new(sources: SourceList, base: IndexReader, prune: bool) -> Int
     known = base.papers.source_signatures()
     intake = Intake()
     for file, from_format in sources.files:
-        if _is_unchanged(file, from_format, known):
+        if _is_unchanged(sources, file, from_format, known):
             intake.unchanged.add(file.path)
         elif (refusal := _refusal(file, from_format)) is not None:
             intake.refused[_shown(file.name)] = refusal
@@ -116,7 +123,7 @@ def read_sources(sources: SourceList, staged: StagedPapers, *, strict: bool, pro
     sizes = [_size_bytes(file) for file, _ in sources.files]
     with progress.task("Reading", sum(sizes) or None, "B") as task:
         for (file, from_format), size in zip(sources.files, sizes, strict=True):
-            if _is_unchanged(file, from_format, known):
+            if _is_unchanged(sources, file, from_format, known):
                 intake.unchanged.add(file.path)
                 task.advance(size)
                 continue
@@ -151,7 +158,8 @@ def _read_one(file: SourceFile, from_format: str | None, reader: SourceReader, s
             told = reader.bytes_read
     task.advance(reader.bytes_read - told)
     staged.end_source(source, SourceEntry(file.path, file.name, _signature(reader.format, from_format),
-                                          reader.format.name, reader.encoding, reader.detail, reader.sha256), is_stream=file.path == STDIN)
+                                          reader.format.name, reader.encoding, reader.detail, reader.sha256),
+                      is_stream=file.path == STDIN)
 
 
 def check_anything_usable(staged: StagedPapers, intake: Intake) -> None:
@@ -237,14 +245,15 @@ def _refusal(file: SourceFile, from_format: str | None) -> str | None:
     return None
 
 
-def _is_unchanged(file: SourceFile, from_format: str | None, known: Mapping[str, tuple[str, str]]) -> bool:
+def _is_unchanged(sources: SourceList, file: SourceFile, from_format: str | None,
+                  known: Mapping[str, tuple[str, str]]) -> bool:
     """Return whether a file has the bytes it had, and the reader that read them is the same."""
     if file.path == STDIN or file.path not in known or file.problem:
         return False
     signature, sha256 = known[file.path]
     if signature not in {_signature(form, from_format) for form in FORMATS}:
         return False
-    return sha256 == read_file_sha256(file)
+    return sha256 == sources.sha256(file)
 
 
 def _shown(name: str) -> str:

@@ -158,3 +158,8 @@ def test_nothing_breaks_on_any_text(text: str) -> None:
     for normalise in (normalise_doi, normalise_arxiv, normalise_pmid, normalise_acl, normalise_openalex):
         assert isinstance(normalise(text), str)
     assert spellings(text)[0] == alias_key("id", text)
+
+
+def test_a_doi_ends_before_a_control_character() -> None:
+    assert normalise_doi("doi:10.1000/9\x13pmid") == "10.1000/9"
+    assert normalise_doi("10.1000/\x00") == ""

@@ -123,3 +123,7 @@ def test_content_id_does_not_see_case_and_punctuation() -> None:
 )
 def test_normalise_date(text: str, date: str) -> None:
     assert normalise_date(text) == date
+
+
+def test_a_first_sentence_of_nothing_but_punctuation() -> None:
+    assert first_sentence("; " * 200) == "..."

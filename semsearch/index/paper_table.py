@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from semsearch.errors import AmbiguousPaper, IndexDamaged, PaperNotFound
-from semsearch.identifiers import spellings
+from semsearch.identifiers import alias_key, spellings
 from semsearch.index import manifest as manifests
 from semsearch.index.keyed_vectors import KEY_DTYPE
 from semsearch.paper import Paper, comparable, text_key
@@ -174,6 +174,10 @@ class PaperTable:
         exact = [r for (r,) in self._all("SELECT row FROM papers WHERE id = ?", [name.strip()]) if r not in hidden]
         if exact:
             return int(exact[0])
+        former = [r for r, ids in self._all("SELECT row, former_ids FROM papers JOIN aliases USING (row) WHERE key = ?",
+                                            [alias_key("id", name)]) if name.strip() in json.loads(ids) and r not in hidden]
+        if len(former) == 1:
+            return int(former[0])
         for key in spellings(name):
             rows = [r for (r,) in self._all("SELECT row FROM aliases WHERE key = ?", [key]) if r not in hidden]
             if rows:

@@ -181,9 +181,14 @@ def test_related_to_the_middle_of_several(built: CommandLine) -> None:
 
 
 def test_related_to_a_text_from_a_file(built: CommandLine) -> None:
-    (built.folder / "abstract.txt").write_text("Cells copy\ngenes.")
+    (built.folder / "abstract.txt").write_text("Cells copy\ntheir genes.")
     assert built.ok("related", "--text", "abstract.txt", "--format", "ids", "-k", "1") == "cells3\n"
     assert built.ok("related", "--text", "-", "--format", "ids", "-k", "1", input="males sing") == "songs2\n"
+
+
+def test_a_paper_given_by_its_abstract_is_not_among_the_hits(built: CommandLine) -> None:
+    found = built.ok("related", "--text", "-", "--format", "ids", input="Abstract: Cells copy\ngenes.")
+    assert sorted(found.split()) == ["birds1", "songs2"]
 
 
 def test_related_to_what_is_not_there(built: CommandLine) -> None:

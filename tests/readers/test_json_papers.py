@@ -32,7 +32,7 @@ def test_a_conference_list() -> None:
     )
     found = paper(json_papers, data, "/where/edge2024.json")
     assert (found.id, found.title, found.abstract, found.authors, found.year) == ("12", "T", "A.", ("Ann Lee",), 2024)
-    assert found.identifiers == (("id:json:edge2024.json", "12"), ("doi", "10.1000/abc"))
+    assert found.identifiers == (("id:json:/where/edge2024.json", "12"), ("doi", "10.1000/abc"))
 
 
 def test_papers_under_their_ids() -> None:

@@ -193,7 +193,7 @@ def test_the_header_of_scopus() -> None:
         url="https://scopus.com/1",
         doi="10.1000/x",
         language="English",
-        identifiers=(("id:csv:papers.csv", "2-s2.0-1"), ("doi", "10.1000/x"), ("pmid", "123")),
+        identifiers=(("id:scopus", "2-s2.0-1"), ("doi", "10.1000/x"), ("pmid", "123")),
     )
 
 
@@ -249,7 +249,7 @@ def test_the_header_of_web_of_science() -> None:
         2020,
         "J",
     )
-    assert paper.identifiers == (("id:csv:papers.csv", "WOS:1"), ("pmid", "7"))
+    assert paper.identifiers == (("id:wos", "WOS:1"), ("pmid", "7"))
 
 
 def test_a_column_that_speaks_of_an_abstract_is_one_beside_a_title() -> None:
