@@ -26,3 +26,11 @@ def test_examples_of_the_library_run(tmp_path: Path, number: int) -> None:
                           env=os.environ | {"PYTHONPATH": str(ROOT)})
     assert done.returncode == 0, done.stderr
     assert done.stdout
+
+
+@pytest.mark.parametrize("document", sorted(str(p.relative_to(ROOT)) for p in [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"),
+                                                                                ROOT / "benchmarks" / "README.md"]))
+def test_links_within_the_project_lead_somewhere(document: str) -> None:
+    text = (ROOT / document).read_text(encoding="utf-8")
+    targets = [target.split("#")[0] for target in re.findall(r"\]\(([^)\s]+)\)", text) if "://" not in target]
+    assert [t for t in targets if t and not ((ROOT / document).parent / t).exists()] == []

@@ -175,7 +175,7 @@ class PaperTable:
         if exact:
             return int(exact[0])
         former = [r for r, ids in self._all("SELECT row, former_ids FROM papers JOIN aliases USING (row) WHERE key = ?",
-                                            [alias_key("id", name)]) if name.strip() in json.loads(ids) and r not in hidden]
+                                            [alias_key("id", name)]) if json.dumps(name.strip()) in ids and r not in hidden]
         if len(former) == 1:
             return int(former[0])
         for key in spellings(name):
