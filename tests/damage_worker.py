@@ -115,8 +115,8 @@ def is_true(index: Path, count: int, deleted: bool) -> bool:
 class Probe:
     """Looks at one damaged index and writes down what each reader said."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder, self.index = folder, folder / "index"
+    def __init__(self, folder: Path, source: Path) -> None:
+        self.folder, self.index, self.source = folder, folder / "index", source
         self.said: dict[str, str] = {}
         self.unexpected: list[str] = []
 
@@ -139,7 +139,7 @@ class Probe:
         answers = self.attempt("search", lambda: search(self.index))
         self.attempt("read", lambda: read_all(self.index))
         self.attempt("describe", lambda: describe(self.index))
-        source = self.folder / "papers.jsonl"
+        source = self.source
         shutil.copytree(self.index, self.folder / "other")
         self.attempt("build", lambda: run_build([source], self.folder / "other"))
         more = write_jsonl(self.folder / "more.jsonl", [*records(COUNT + len(WAITING)), "not json"])
@@ -182,7 +182,7 @@ def main() -> None:
             (case / "index" / name).unlink()
         else:
             (case / "index" / name).write_bytes(changed)
-        print(json.dumps(Probe(case).look()), flush=True)
+        print(json.dumps(Probe(case, template / "papers.jsonl").look()), flush=True)
         shutil.rmtree(case)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from semsearch.encoding import EncodedTexts
-from semsearch.index.keyed_vectors import KEY_DTYPE, KeyedVectors
+from semsearch.index.keyed_vectors import KEY_DTYPE
 from semsearch.index.vector_log import (
     VectorLogWriter,
     inspect_logs,
