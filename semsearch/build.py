@@ -21,7 +21,7 @@ from semsearch.index.manifest import PAPERS, VECTOR_KEYS, VECTORS, Manifest
 from semsearch.index.paper_table import PaperTable
 from semsearch.index.reader import IndexReader
 from semsearch.index.staged_papers import Changes, StagedPapers
-from semsearch.index.state import STATE, State, change_state, read_state, remember
+from semsearch.index.state import State, change_state, read_state, remember
 from semsearch.index.vector_index import check_factory
 from semsearch.index.vector_log import FOLDER, VectorLogWriter, read_logs
 from semsearch.intake import (
@@ -260,12 +260,7 @@ class _Run:
         def change(state: State) -> State:
             return remember(state, list(sources.named))
 
-        if self.options.rebuild:
-            with suppress(IndexDamaged):
-                change_state(self.folder, change)
-                return
-            (self.folder / STATE).unlink()
-        change_state(self.folder, change)
+        change_state(self.folder, change, if_damaged=State() if self.options.rebuild else None)
 
     def _forget_deletions(self, before: State) -> None:
         """Take back the deletions that were in force when this run began; what was deleted since stays deleted."""

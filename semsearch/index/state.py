@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from semsearch.errors import IndexDamaged, IndexFormatUnsupported
 from semsearch.index.durable import write_atomically
+from semsearch.index.generations import read_pointer
 from semsearch.index.locks import publish_lock
 
 STATE: Final = "state.json"
@@ -44,16 +45,18 @@ class State:
 
 
 def read_state(index_folder: Path) -> State:
-    """Return the state of an index; an index without the file has an empty one.
+    """Return the state of an index; one that is being made for the first time has an empty one.
 
     Raises:
-        IndexDamaged: the file is not what was written.
+        IndexDamaged: the file is missing or not what was written.
     """
     path = index_folder / STATE
     try:
         content = path.read_bytes()
     except FileNotFoundError:
-        return State()
+        if read_pointer(index_folder) is None:
+            return State()
+        raise _damaged(path, "is missing") from None
     try:
         document = json.loads(content)
         number, payload, sha256 = document["format"], document["state"], document["sha256"]
@@ -65,20 +68,24 @@ def read_state(index_folder: Path) -> State:
         return State(tuple(RememberedSource(**s) for s in payload["sources"]),
                      {d["id"]: Deletion(**{**d, "keys": tuple(d["keys"])}) for d in payload["deletions"]})
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise IndexDamaged(f"The index is damaged: {path} is not what was written.",
-                           "Restore it from a copy. Or remove it: the papers stay, but deleted papers come back and the "
-                           "sources have to be named again in the next build.") from error
+        raise _damaged(path, "is not what was written") from error
 
 
-def change_state(index_folder: Path, change: Callable[[State], State]) -> State:
+def change_state(index_folder: Path, change: Callable[[State], State], *, if_damaged: State | None = None) -> State:
     """Replace the state by what `change` makes of it, under the publish lock, and return the new one.
 
-    A state that stays equal is not written.
+    A state that stays equal is not written again. `if_damaged` takes the place of one that cannot be read.
     """
     with publish_lock(index_folder):
-        old = read_state(index_folder)
+        readable = (index_folder / STATE).exists()
+        try:
+            old = read_state(index_folder)
+        except IndexDamaged:
+            if if_damaged is None:
+                raise
+            old, readable = if_damaged, False
         new = change(old)
-        if new != old:
+        if new != old or not readable:
             write_atomically(index_folder / STATE, _to_json(new))
         return new
 
@@ -87,6 +94,12 @@ def remember(state: State, sources: list[RememberedSource]) -> State:
     """Return `state` with these sources remembered; a source named again takes the new format."""
     by_path = {s.path: s for s in state.sources} | {s.path: s for s in sources}
     return replace(state, sources=tuple(by_path.values()))
+
+
+def _damaged(path: Path, what: str) -> IndexDamaged:
+    return IndexDamaged(f"The index is damaged: {path} {what}.",
+                        "Restore it from a copy. Or begin anew: semsearch build --rebuild "
+                        f"-i {path.parent.name} SOURCE...  Papers that were deleted have to be deleted again then.")
 
 
 def _to_json(state: State) -> bytes:
