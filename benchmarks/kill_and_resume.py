@@ -122,7 +122,8 @@ def measure(source: Path, home: Path, counts: Path, kills: int, seed: int) -> No
         held = searcher.reader.manifest.papers
     append_result("kill_and_resume", seed, {
         "source": source.name, "papers": len(papers), "papers_in_index": held,
-        "kills": len(delays) - finished_early, "kill_after_seconds": delays, "wrong_answers_after_a_kill": wrong, "distinct_texts_to_encode": len(texts),
+        "kills": len(delays) - finished_early, "kill_after_seconds": delays,
+        "wrong_answers_after_a_kill": wrong, "distinct_texts_to_encode": len(texts),
         "encodings_finished": encoded, "ratio": round(encoded / len(texts), 4),
         "problems_found_by_verify": report.problems})
 

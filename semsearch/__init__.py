@@ -7,8 +7,8 @@
         for hit in searcher.query("how do birds navigate?", k=5).hits:
             print(hit.rank, hit.score, hit.paper.title)
 
-Names are imported when they are first used, so that `import semsearch` costs nothing. No public name is that of a module:
-importing the module would put it in the name's place.
+Names are imported when they are first used, so that `import semsearch` costs nothing. No public name is that of a
+module: importing the module would put it in the name's place.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ _HOME = {
     "Encoder": "encoding", "EncoderIdentity": "encoding", "EncoderRequest": "encoding", "Hit": "ranking",
     "IndexReader": "index.reader", "Paper": "paper", "ReindexOptions": "reindex", "Searcher": "search",
     "SemsearchError": "errors", "build_index": "build", "delete": "maintenance", "describe": "maintenance",
-    "export_vectors": "maintenance", "reindex_index": "reindex", "remove_index": "maintenance", "restore": "maintenance",
+    "export_vectors": "maintenance", "reindex_index": "reindex", "remove_index": "maintenance",
+    "restore": "maintenance",
     "verify": "maintenance",
 }
 

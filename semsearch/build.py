@@ -71,7 +71,7 @@ class BuildOptions:
 
 
 def build_index(sources: Sequence[str | Path], index_folder: Path | str, options: BuildOptions | None = None, *,
-          provider: EncoderProvider | None = None, progress: Progress | None = None) -> BuildSummary:
+                provider: EncoderProvider | None = None, progress: Progress | None = None) -> BuildSummary:
     """Bring an index up to date with its sources and return what was done.
 
     Without `sources` the remembered ones are read again. Whatever ends it early leaves the generation before as it was,
@@ -202,7 +202,7 @@ class _Run:
             return State()
 
     def _encoder_wanted(self, base: IndexReader | None) -> tuple[EncoderRequest, EncoderIdentity]:
-        """Return the request for the encoder and its identity; an existing index keeps its own unless told otherwise."""
+        """Return the request for the encoder and its identity; an index keeps its own unless told otherwise."""
         options = self.options
         if base is None or options.names_model:
             before = self._manifest_before(base)

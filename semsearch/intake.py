@@ -75,7 +75,8 @@ def list_sources(named: Sequence[str | Path], from_format: str | None, remembere
     """
     if named:
         files = expand_sources(named)
-        keep = tuple(RememberedSource(str(Path(n).expanduser().resolve()), from_format) for n in named if str(n) != STDIN)
+        keep = tuple(RememberedSource(str(Path(name).expanduser().resolve()), from_format)
+                     for name in named if str(name) != STDIN)
         return SourceList(keep, tuple((f, from_format) for f in files), ())
     if not remembered:
         raise UsageError("No source is named, and this index remembers none.",
@@ -173,7 +174,8 @@ def check_anything_usable(staged: StagedPapers, intake: Intake) -> None:
         return
     rejected = sum(c.rejected for c in counts)
     if not rejected:
-        raise NothingToIndex("No record was found in " + (", ".join(c.name for c in counts) or "the named folders") + ".",
+        where = ", ".join(c.name for c in counts) or "the named folders"
+        raise NothingToIndex(f"No record was found in {where}.",
                              "Check the files, or say what they are with --from FORMAT.")
     reasons: dict[str, int] = {}
     first = None

@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -23,6 +23,8 @@ from semsearch.index.paper_table import SourceCounts
 from semsearch.index.reader import IndexReader
 from semsearch.index.state import Deletion, State, change_state, read_state
 from semsearch.index.vector_log import inspect_logs
+
+_BLOCK_ROWS: Final = 65_536
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +142,8 @@ def verify(index_folder: Path | str) -> VerifyReport:
             if file_sha256(generation.path(name)) != entry.sha256:
                 problems.append(f"{generation.path(name)} is not what was written (its checksum differs)")
         known = {MANIFEST, *generation.manifest.files}
-        notes += [f"{p} does not belong to the index" for p in sorted(generation.folder.iterdir()) if p.name not in known]
+        notes += [f"{path} does not belong to the index" for path in sorted(generation.folder.iterdir())
+                  if path.name not in known]
         if not problems:
             problems += _count_problems(index_folder)
     finally:
@@ -190,8 +193,8 @@ def export_vectors(index_folder: Path | str, file: Path | str) -> list[str]:
         with written_atomically(file) as temporary, open(temporary, "wb") as out:
             header = {"descr": "<f4", "fortran_order": False, "shape": (len(kept), reader.manifest.encoder.dimension)}
             np.lib.format.write_array_header_1_0(out, header)
-            for start in range(0, len(kept), 65_536):
-                out.write(reader.vectors.vectors_at(kept[start:start + 65_536]).tobytes())
+            for start in range(0, len(kept), _BLOCK_ROWS):
+                out.write(reader.vectors.vectors_at(kept[start:start + _BLOCK_ROWS]).tobytes())
         ids = reader.papers.ids()
         return [ids[row] for row in rows[kept].tolist()]
 
@@ -246,9 +249,10 @@ def _count_problems(index_folder: Path) -> list[str]:
             keys = reader.papers.text_keys()
             if not (keys[reader.vectors.rows] == reader.vectors.keys).all():
                 problems.append("some vectors belong to other texts than their rows have")
-            norms = [np.linalg.norm(reader.vectors.vectors_at(np.arange(start, min(start + 65_536, len(reader.vectors.rows)))),
-                                    axis=1) for start in range(0, len(reader.vectors.rows), 65_536)]
-            if norms and not np.allclose(np.concatenate(norms), 1.0, atol=1e-3):
+            positions = np.arange(len(reader.vectors.rows))
+            blocks = [positions[start:start + _BLOCK_ROWS] for start in range(0, len(positions), _BLOCK_ROWS)]
+            if not all(np.allclose(np.linalg.norm(reader.vectors.vectors_at(block), axis=1), 1.0, atol=1e-3)
+                       for block in blocks):
                 problems.append("some vectors are not of length 1")
             return problems
     except IndexStoreError as error:
@@ -261,8 +265,8 @@ def _check_logs(index_folder: Path, dimension_of: dict[str, int]) -> tuple[list[
         if not log.readable:
             problems.append(f"{log.path} is not a vector log; its vectors are lost and will be encoded again")
         elif log.damaged:
-            problems.append(f"{log.path}: {log.damaged} of {log.records + log.damaged} vectors are damaged; they will be "
-                            "encoded again")
+            problems.append(f"{log.path}: {log.damaged} of {log.records + log.damaged} vectors are damaged; they will "
+                            "be encoded again")
         if log.readable and log.records:
             notes.append(f"{log.path}: {log.records} vectors wait for the next build")
         if log.torn_bytes:

@@ -67,7 +67,8 @@ def linking_keys(paper: Paper) -> list[str]:
     keys = [alias_key(kind, value) for kind, value in paper.identifiers] or [f"content:{paper.id}"]
     triple = _title_year_author(paper)
     if triple:
-        keys.append("title:" + hashlib.sha256("\x1f".join(map(str, triple)).encode("utf-8", "replace")).hexdigest()[:16])
+        digest = hashlib.sha256("\x1f".join(map(str, triple)).encode("utf-8", "replace")).hexdigest()
+        keys.append(f"title:{digest[:16]}")
     return keys
 
 

@@ -31,8 +31,8 @@ class Paper:
     values mean two different papers (`id:jsonl`, `id:csv`, `id:bibtex:<file>`).
     `title_stands_in` is true where the source has no titles and the first sentence of the abstract is shown instead:
     such a title is neither embedded nor used to merge.
-    `raw_title` and `raw_abstract` hold what the source wrote where cleaning changed it, `""` elsewhere; `markup` says what
-    they are written in: `latex` or `html`.
+    `raw_title` and `raw_abstract` hold what the source wrote where cleaning changed it, `""` elsewhere; `markup` says
+    what they are written in: `latex` or `html`.
     """
 
     id: str

@@ -33,7 +33,8 @@ class LocalModels:
         """Return the identity of a model, found offline first."""
         from semsearch.models import identify, resolve_model
 
-        return identify(resolve_model(request.model, request.revision, allow_download=allow_download), request.max_tokens)
+        local = resolve_model(request.model, request.revision, allow_download=allow_download)
+        return identify(local, request.max_tokens)
 
     def load(self, request: EncoderRequest) -> Encoder:
         """Load a model, found offline first."""
@@ -50,8 +51,8 @@ def request_for(identity: EncoderIdentity, device: str = "auto", trust_remote_co
 def load_matching(provider: EncoderProvider, request: EncoderRequest, identity: EncoderIdentity) -> Encoder:
     """Load the encoder that has this identity's fingerprint.
 
-    The fingerprint decides, not the place: the same weights under another revision, in a folder or in a package will do.
-    Only when nothing on this machine has it, the revision that made the index is fetched.
+    The fingerprint decides, not the place: the same weights under another revision, in a folder or in a package will
+    do. Only when nothing on this machine has it, the revision that made the index is fetched.
 
     Raises:
         ModelNotFound: it is not to be had.
@@ -69,7 +70,7 @@ def _checked(encoder: Encoder, request: EncoderRequest, identity: EncoderIdentit
         return encoder
     raise ModelMismatch(
         f"The model found as {request.model!r} is not the one that made this index (fingerprint "
-        f"{encoder.identity.fingerprint[:12]} where {identity.fingerprint[:12]} is expected): its weights, tokenizer or "
-        "settings differ, and its vectors would not fit.",
+        f"{encoder.identity.fingerprint[:12]} where {identity.fingerprint[:12]} is expected): its weights, tokenizer "
+        "or settings differ, and its vectors would not fit.",
         f"Encode the whole index with it: semsearch reindex NAME --model {request.model}   Or say where the model is "
         "that made the index: semsearch query --model FOLDER")

@@ -33,8 +33,8 @@ class ReindexOptions:
     trust_remote_code: bool = False
 
 
-def reindex_index(index_folder: Path | str, options: ReindexOptions | None = None, *, provider: EncoderProvider | None = None,
-            progress: Progress | None = None) -> BuildSummary:
+def reindex_index(index_folder: Path | str, options: ReindexOptions | None = None, *,
+                  provider: EncoderProvider | None = None, progress: Progress | None = None) -> BuildSummary:
     """Publish the next generation of an index without its source files, and return what was done.
 
     Encodes what lacks a vector (with another model or limit: everything), takes out the rows of deleted papers, and

@@ -72,8 +72,8 @@ class Searcher:
                 texts: Sequence[str] = ()) -> Answer:
         """Return the `k` papers nearest to the mean of some papers, never one of them.
 
-        `names`: ids, aliases or unique beginnings of ids; `titles`: words of a title; `texts`: abstracts that need not be
-        in the index. A paper of the index that has the very text, or that abstract, is left out too.
+        `names`: ids, aliases or unique beginnings of ids; `titles`: words of a title; `texts`: abstracts that need not
+        be in the index. A paper of the index that has the very text, or that abstract, is left out too.
 
         Raises:
             PaperNotFound, AmbiguousPaper: a name or title fits no paper, or several.
@@ -81,7 +81,8 @@ class Searcher:
         """
         _check_k(k)
         if any(not text.strip() for text in texts) or not (names or titles or texts):
-            raise EmptyQuery("There is nothing to relate to.", "Name a paper (semsearch related ID) or give a text (--text FILE).")
+            raise EmptyQuery("There is nothing to relate to.",
+                             "Name a paper (semsearch related ID) or give a text (--text FILE).")
         find = self.reader.papers.find
         rows = [find(name, self.reader.hidden) for name in names]
         rows += [self.reader.papers.find_title(title, self.reader.hidden) for title in titles]

@@ -76,7 +76,8 @@ def summarise(reader: IndexReader, intake: Intake, changes: Changes, published: 
                    rejects_file=str(reader.generation.path(REJECTS)) if summary.rejected else None)
 
 
-def count_papers(table: PaperTable, intake: Intake, changes: Changes, papers: int, index: str, begun: float) -> BuildSummary:
+def count_papers(table: PaperTable, intake: Intake, changes: Changes, papers: int, index: str, begun: float
+                 ) -> BuildSummary:
     """Return a summary of what was read and merged; what concerns vectors and publishing is left at nothing."""
     files = tuple(c for c in table.source_counts() if c.path in intake.paths)
     names = {c.name for c in files}

@@ -40,15 +40,24 @@ def titles(index: Path) -> dict[str, str]:
         return {paper.id: paper.title for row, paper in reader.papers if row not in reader.hidden}
 
 
-def run(*arguments: str, cwd: Path, stdin: int | None = subprocess.DEVNULL, **environment: str
-        ) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-m", "semsearch", *arguments], cwd=cwd, stdin=stdin, capture_output=True,
-                          text=True, env=os.environ | {"PYTHONPATH": str(ROOT)} | environment)
+def run(
+    *arguments: str, cwd: Path, stdin: int | None = subprocess.DEVNULL, **environment: str
+) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "semsearch", *arguments],
+        cwd=cwd,
+        stdin=stdin,
+        capture_output=True,
+        text=True,
+        env=os.environ | {"PYTHONPATH": str(ROOT)} | environment,
+    )
 
 
 def test_a_cut_source_takes_no_paper_away(tmp_path: Path) -> None:
     source = tmp_path / "papers.jsonl.gz"
-    lines = "".join(json.dumps({"id": f"p{n}", "title": f"Paper {n} {os.urandom(40).hex()}"}) + "\n" for n in range(500))
+    lines = "".join(
+        json.dumps({"id": f"p{n}", "title": f"Paper {n} {os.urandom(40).hex()}"}) + "\n" for n in range(500)
+    )
     source.write_bytes(gzip.compress(lines.encode()))
     built(tmp_path / "index", source)
     source.write_bytes(source.read_bytes()[:-5000])
@@ -100,7 +109,9 @@ def test_exports_of_two_databases_merge_by_doi(tmp_path: Path) -> None:
     scopus = tmp_path / "scopus.csv"
     scopus.write_text("Title,Year,DOI,EID\nWhales sing in the sea,2020,10.1000/w,2-s2.0-1\n", encoding="utf-8")
     lens = tmp_path / "lens.csv"
-    lens.write_text("Title,Publication Year,DOI,Lens ID\nWhales sing in the sea,2020,10.1000/w,001-1\n", encoding="utf-8")
+    lens.write_text(
+        "Title,Publication Year,DOI,Lens ID\nWhales sing in the sea,2020,10.1000/w,001-1\n", encoding="utf-8"
+    )
     summary = built(tmp_path / "index", scopus, lens)
     assert (summary.records, summary.papers, summary.merged) == (2, 1, 1)
 
@@ -108,8 +119,11 @@ def test_exports_of_two_databases_merge_by_doi(tmp_path: Path) -> None:
 def test_files_of_one_name_in_two_folders_merge_by_doi(tmp_path: Path) -> None:
     for folder, number in (("A", 1), ("B", 7)):
         (tmp_path / folder).mkdir()
-        (tmp_path / folder / "items.json").write_text(json.dumps(
-            [{"id": number, "type": "article-journal", "title": "Whales sing in the sea", "DOI": "10.1000/w"}]))
+        (tmp_path / folder / "items.json").write_text(
+            json.dumps(
+                [{"id": number, "type": "article-journal", "title": "Whales sing in the sea", "DOI": "10.1000/w"}]
+            )
+        )
     summary = built(tmp_path / "index", tmp_path / "A", tmp_path / "B")
     assert (summary.records, summary.papers, summary.merged) == (2, 1, 1)
 
@@ -120,7 +134,9 @@ def test_a_former_id_is_not_given_away(tmp_path: Path) -> None:
         (tmp_path / f"{key}.bib").write_text(f"@article{{{key}, title = {{Whales sing in the sea}}}}\n")
     assert built(index, tmp_path / "a.bib", tmp_path / "b.bib").papers == 2
     for key in ("a", "b"):
-        (tmp_path / f"{key}.bib").write_text(f"@article{{{key}, title = {{Whales sing in the sea}}, doi = {{10.1000/w}}}}\n")
+        (tmp_path / f"{key}.bib").write_text(
+            f"@article{{{key}, title = {{Whales sing in the sea}}, doi = {{10.1000/w}}}}\n"
+        )
     assert built(index).papers == 1
     assert list(titles(index)) == ["a"]
     (tmp_path / "c.bib").write_text("@article{b, title = {Of something else}}\n")
@@ -191,7 +207,9 @@ def test_a_swapped_model_is_said_before_all_is_encoded_again(tmp_path: Path) -> 
 
     source = write(tmp_path / "a.jsonl", {"id": "a", "title": "Whales sing"})
     built(tmp_path / "index", source)
-    build_index([source], tmp_path / "index", BuildOptions(model="other"), provider=FakeProvider(), progress=Listening())
+    build_index(
+        [source], tmp_path / "index", BuildOptions(model="other"), provider=FakeProvider(), progress=Listening()
+    )
     assert any("all its texts are encoded again" in note for note in notes)
 
 
@@ -199,8 +217,14 @@ def test_a_swapped_model_is_said_before_all_is_encoded_again(tmp_path: Path) -> 
 def test_a_full_standard_output_is_an_error_and_no_traceback(tmp_path: Path) -> None:
     write(tmp_path / "a.jsonl", {"id": "a", "title": "Whales sing"})
     with open("/dev/full", "w", encoding="utf-8") as full:
-        done = subprocess.run([sys.executable, "-m", "semsearch", "read", "a.jsonl"], cwd=tmp_path, stdout=full,
-                              stderr=subprocess.PIPE, text=True, env=os.environ | {"PYTHONPATH": str(ROOT)})
+        done = subprocess.run(
+            [sys.executable, "-m", "semsearch", "read", "a.jsonl"],
+            cwd=tmp_path,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=os.environ | {"PYTHONPATH": str(ROOT)},
+        )
     assert (done.returncode, "Traceback" in done.stderr) == (1, False)
     assert "No space left" in done.stderr
 
@@ -213,8 +237,9 @@ def test_variables_of_the_environment_do_not_reach_switches_that_are_not_for_the
 def test_closed_streams_are_no_traceback(tmp_path: Path) -> None:
     write(tmp_path / "a.jsonl", {"id": "a", "title": "Whales sing"})
     shell = f"exec '{sys.executable}' -m semsearch read - <&- 2>&-"
-    done = subprocess.run(["sh", "-c", shell], cwd=tmp_path, capture_output=True, text=True,
-                          env=os.environ | {"PYTHONPATH": str(ROOT)})
+    done = subprocess.run(
+        ["sh", "-c", shell], cwd=tmp_path, capture_output=True, text=True, env=os.environ | {"PYTHONPATH": str(ROOT)}
+    )
     assert "Traceback" not in done.stdout + done.stderr
 
 

@@ -12,7 +12,8 @@ from semsearch.build import build_index as build
 from semsearch.index.reader import IndexReader
 from semsearch.maintenance import delete, verify
 from semsearch.paper import paragraph_id
-from semsearch.reindex import ReindexOptions, reindex_index as reindex
+from semsearch.reindex import ReindexOptions
+from semsearch.reindex import reindex_index as reindex
 from semsearch.search import Searcher
 
 QUESTIONS = Path(__file__).parent / "data" / "iclr2025_questions.jsonl"
@@ -21,8 +22,11 @@ QUESTIONS = Path(__file__).parent / "data" / "iclr2025_questions.jsonl"
 def paragraphs_by_sha256(folder: Path) -> dict[str, str]:
     import hashlib
 
-    texts = [" ".join(line.split()) for file in sorted(folder.glob("*.txt"))
-             for line in file.read_text(encoding="utf-8").splitlines()]
+    texts = [
+        " ".join(line.split())
+        for file in sorted(folder.glob("*.txt"))
+        for line in file.read_text(encoding="utf-8").splitlines()
+    ]
     return {hashlib.sha256(text.encode()).hexdigest(): text for text in texts if text}
 
 
@@ -38,8 +42,10 @@ def test_questions_in_ones_own_words_find_their_abstract_first(shared_data: Path
     assert len({q["paragraph_sha256"] for q in questions}) == 38
     with Searcher(tmp_path / "iclr2025") as searcher:
         answers = searcher.query_many([q["question"] for q in questions], 38)
-    first = [answer.hits[0].paper.id == paragraph_id(known[q["paragraph_sha256"]])
-             for answer, q in zip(answers, questions, strict=True)]
+    first = [
+        answer.hits[0].paper.id == paragraph_id(known[q["paragraph_sha256"]])
+        for answer, q in zip(answers, questions, strict=True)
+    ]
     assert all(len(answer.hits) == 38 for answer in answers)
     assert sum(first) >= 35, [q["question"] for q, right in zip(questions, first, strict=True) if not right]
     assert {hit.paper.venue for hit in answers[0].hits} == {"ICLR"}
@@ -73,15 +79,20 @@ def test_all_papers_of_an_anthology_volume_come_through(shared_data: Path, tmp_p
     assert verify(index).problems == ()
 
 
-@pytest.mark.parametrize(("collection", "papers", "rejected"),
-                         [("scifact", 5183, 0), ("csfcube", 4205, 0), ("cranfield", 1398, 2)])
-def test_every_judged_document_of_a_collection_stays(shared_data: Path, tmp_path: Path, collection: str, papers: int,
-                                                     rejected: int) -> None:
+@pytest.mark.parametrize(
+    ("collection", "papers", "rejected"), [("scifact", 5183, 0), ("csfcube", 4205, 0), ("cranfield", 1398, 2)]
+)
+def test_every_judged_document_of_a_collection_stays(
+    shared_data: Path, tmp_path: Path, collection: str, papers: int, rejected: int
+) -> None:
     folder = shared_data / "collections" / collection
     summary = build([folder / "corpus.jsonl"], tmp_path / collection, provider=FakeProvider())
     assert (summary.papers, summary.rejected, summary.merged) == (papers, rejected, 0)
-    judged = {line.split("\t")[1] for file in (folder / "qrels").glob("*.tsv")
-              for line in file.read_text(encoding="utf-8").splitlines()[1:]}
+    judged = {
+        line.split("\t")[1]
+        for file in (folder / "qrels").glob("*.tsv")
+        for line in file.read_text(encoding="utf-8").splitlines()[1:]
+    }
     with IndexReader(tmp_path / collection) as reader:
         ids = {paper.id for _, paper in reader.papers}
     documents = [json.loads(line) for line in (folder / "corpus.jsonl").read_text(encoding="utf-8").splitlines()]

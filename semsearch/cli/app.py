@@ -94,8 +94,8 @@ def _print_version(ctx: click.Context, param: click.Parameter, asked: bool) -> N
 
 @click.command(cls=Commands, epilog=_EPILOG, context_settings={
     "help_option_names": ["-h", "--help"], "auto_envvar_prefix": "SEMSEARCH", "max_content_width": 100})
-@click.option("--version", is_flag=True, allow_from_autoenv=False, is_eager=True, expose_value=False, callback=_print_version,
-              help="Show the version and exit.")
+@click.option("--version", is_flag=True, allow_from_autoenv=False, is_eager=True, expose_value=False,
+              callback=_print_version, help="Show the version and exit.")
 def main() -> None:
     """Find scientific papers by meaning, on your own machine.
 

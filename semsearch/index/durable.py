@@ -74,7 +74,7 @@ def sync_file(path: Path) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Wait until the names in `folder` are on the disk. Systems that cannot open a folder keep names safe themselves."""
+    """Wait until the names in `folder` are on the disk; systems that cannot open a folder see to that themselves."""
     if os.name == "nt":
         return
     descriptor = os.open(folder, os.O_RDONLY)

@@ -26,8 +26,9 @@ SCHEMA: Final = f"""
 PRAGMA application_id = {APPLICATION_ID};
 PRAGMA user_version = {manifests.FORMAT};
 CREATE TABLE papers (
-    row INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, title TEXT NOT NULL, abstract TEXT NOT NULL, authors TEXT NOT NULL,
-    year INTEGER, date TEXT NOT NULL, venue TEXT NOT NULL, categories TEXT NOT NULL, url TEXT NOT NULL,
+    row INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, title TEXT NOT NULL, abstract TEXT NOT NULL,
+    authors TEXT NOT NULL, year INTEGER, date TEXT NOT NULL, venue TEXT NOT NULL, categories TEXT NOT NULL,
+    url TEXT NOT NULL,
     doi TEXT NOT NULL, language TEXT NOT NULL, identifiers TEXT NOT NULL, title_stands_in INTEGER NOT NULL,
     raw_title TEXT NOT NULL, raw_abstract TEXT NOT NULL, markup TEXT NOT NULL,
     text_key BLOB NOT NULL, former_ids TEXT NOT NULL DEFAULT '[]');
@@ -174,8 +175,9 @@ class PaperTable:
         exact = [r for (r,) in self._all("SELECT row FROM papers WHERE id = ?", [name.strip()]) if r not in hidden]
         if exact:
             return int(exact[0])
-        former = [r for r, ids in self._all("SELECT row, former_ids FROM papers JOIN aliases USING (row) WHERE key = ?",
-                                            [alias_key("id", name)]) if json.dumps(name.strip()) in ids and r not in hidden]
+        known_as = self._all("SELECT row, former_ids FROM papers JOIN aliases USING (row) WHERE key = ?",
+                             [alias_key("id", name)])
+        former = [row for row, ids in known_as if json.dumps(name.strip()) in ids and row not in hidden]
         if len(former) == 1:
             return int(former[0])
         for key in spellings(name):
@@ -191,7 +193,7 @@ class PaperTable:
                 return self._only(rows, f"{len(rows) if len(rows) <= _CANDIDATES else f'more than {_CANDIDATES}'} ids "
                                         f"begin with {beginning!r}:")
         raise PaperNotFound(f"No paper has the id or alias {name!r}.",
-                            "Find its id with: semsearch query \"...\"  or name it with --title \"words of its title\".")
+                            "Find its id with: semsearch query \"...\"  or name it with --title \"words of it\".")
 
     def find_title(self, words: str, hidden: Collection[int] = ()) -> int:
         """Return the row of the paper whose title is `words`, or else the only one whose title holds all of them.

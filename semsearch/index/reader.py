@@ -33,7 +33,7 @@ class IndexReader:
         try:
             self.state: State = read_state(self.folder)
             self.papers = PaperTable(self.generation.path(PAPERS), self.manifest.papers)
-            self.hidden = frozenset(self.papers.rows_of_ids(self.state.deletions)) if self.state.deletions else frozenset()
+            self.hidden = frozenset(self.papers.rows_of_ids(self.state.deletions))
         except BaseException:
             self.generation.close()
             raise

@@ -202,9 +202,11 @@ class StagedPapers:
     def unseen_papers(self, sources: Collection[int]) -> int:
         """Return how many papers would go if the records went that are no longer in these sources."""
         self._mark_unseen(sources)
-        return int(self._value("SELECT COUNT(*) FROM papers WHERE row IN (SELECT paper FROM records WHERE record IN "
-                               "(SELECT record FROM temp.unseen)) AND row NOT IN (SELECT paper FROM records WHERE paper "
-                               "IS NOT NULL AND record NOT IN (SELECT record FROM temp.unseen))"))
+        return int(self._value(
+            "SELECT COUNT(*) FROM papers "
+            "WHERE row IN (SELECT paper FROM records WHERE record IN (SELECT record FROM temp.unseen)) "
+            "AND row NOT IN (SELECT paper FROM records WHERE paper IS NOT NULL "
+            "AND record NOT IN (SELECT record FROM temp.unseen))"))
 
     def drop_unseen(self, sources: Collection[int]) -> None:
         """Forget the records that are no longer in these sources."""
@@ -371,7 +373,8 @@ class StagedPapers:
                 *(alias_key(kind, value) for kind, value in paper.identifiers),
                 *(alias_key("id", value) for kind, value in paper.identifiers if kind.startswith("id:"))}
         with self._errors():
-            self._connection.executemany("INSERT OR IGNORE INTO aliases VALUES (?, ?)", [(k, row) for k in sorted(keys)])
+            self._connection.executemany("INSERT OR IGNORE INTO aliases VALUES (?, ?)",
+                                         [(key, row) for key in sorted(keys)])
         self.changed = True
         return row, paper.id
 

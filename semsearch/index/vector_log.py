@@ -131,8 +131,8 @@ def _inspect(path: Path, dimension_of: dict[str, int]) -> LogReport:
 def remove_logs(folder: Path) -> int:
     """Remove the logs in a fingerprint's folder that no process is writing to, and return how many went.
 
-    To be called when every text of the index has a vector in the current generation: what else the logs hold are vectors
-    of texts that are no more.
+    To be called when every text of the index has a vector in the current generation: what else the logs hold are
+    vectors of texts that are no more.
     """
     removed = 0
     for path in sorted(folder.glob("*.log")):

@@ -40,7 +40,11 @@ def test_a_whole_item() -> None:
     assert (found.id, found.title, found.raw_title) == ("berg2020", "Growth of E. coli", "Growth of <i>E. coli</i>")
     assert found.authors == ("Jan van der Berg Jr.", "Edge Group")
     assert (found.date, found.venue, found.categories) == ("2020-03-04", "Annals of Edges", ("graphs", "edges"))
-    assert found.identifiers == (("id:csl-json:/some/where/library.json", "berg2020"), ("doi", "10.1000/abc"), ("pmid", "123"))
+    assert found.identifiers == (
+        ("id:csl-json:/some/where/library.json", "berg2020"),
+        ("doi", "10.1000/abc"),
+        ("pmid", "123"),
+    )
 
 
 @pytest.mark.parametrize(
