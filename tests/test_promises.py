@@ -166,10 +166,10 @@ def test_two_files_on_standard_input_do_not_overwrite_each_other(tmp_path: Path)
         assert done.stdout == "smith2020\n"
     index = tmp_path / "index"
     for title in ("Whales sing in the sea", "Birds fly over it"):
-        with open(write(tmp_path / "in.jsonl", {"id": "smith2020", "title": title}), encoding="utf-8") as stream:
-            with pytest.MonkeyPatch.context() as patch:
-                patch.setattr(sys, "stdin", stream)
-                build_index(["-"], index, provider=FakeProvider())
+        path = write(tmp_path / "in.jsonl", {"id": "smith2020", "title": title})
+        with open(path, encoding="utf-8") as stream, pytest.MonkeyPatch.context() as patch:
+            patch.setattr(sys, "stdin", stream)
+            build_index(["-"], index, provider=FakeProvider())
     assert sorted(titles(index).values()) == ["Birds fly over it", "Whales sing in the sea"]
 
 
