@@ -145,7 +145,7 @@ def test_readers_see_one_whole_generation_each_while_ten_are_published(tmp_path)
     ]
     expected: dict[int, list[object]] = {}
     for parity in (1, 0):
-        run_build([corpora[parity]], index, rebuild=True)
+        run_build([corpora[parity]], index, rebuild=True, confirmed=True)
         with Searcher(index, provider=FakeProvider()) as searcher:
             generation, ids, scores = asking_worker.ask(searcher)
         assert generation % 2 == parity and all(i.startswith(("even", "odd")[parity]) for i in ids)
@@ -171,7 +171,7 @@ def test_readers_see_one_whole_generation_each_while_ten_are_published(tmp_path)
     try:
         wait_until(lambda: min(answered()) > 0, *readers)
         for rebuild in range(REBUILDS):
-            summary = run_build([corpora[(rebuild + 1) % 2]], index, rebuild=True)
+            summary = run_build([corpora[(rebuild + 1) % 2]], index, rebuild=True, confirmed=True)
             assert summary.generation == rebuild + 3
             before = sum(answered())
             wait_until(lambda before=before: sum(answered()) >= before + READERS // 2, *readers)
@@ -188,6 +188,6 @@ def test_readers_see_one_whole_generation_each_while_ten_are_published(tmp_path)
             assert answer == expected[generation % 2]
             seen.add(generation)
     assert len(seen) > REBUILDS // 2
-    run_build([corpora[1]], index, rebuild=True)
+    run_build([corpora[1]], index, rebuild=True, confirmed=True)
     assert [p.name for p in (index / "generations").iterdir()] == [str(REBUILDS + 3)]
     assert verify(index).problems == ()

@@ -372,6 +372,7 @@ def test_loading_and_encoding_say_nothing(tiny: Path) -> None:
     assert (run.stdout, run.stderr) == ("", "")
 
 
+@pytest.mark.filterwarnings("ignore:Cannot enable progress bars")  # where an earlier test wrote into a log
 def test_the_logging_of_others_is_left_as_it_was(tiny: Path) -> None:
     from transformers.utils import logging as transformers_logging
 
