@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
@@ -14,8 +15,15 @@ from itertools import combinations, pairwise
 from typing import Final
 
 from semsearch.identifiers import alias_key
-from semsearch.paper import Paper, comparable
+from semsearch.paper import Paper, comparable, content_id
 
+_TELLING_WORDS: Final = frozenset("""i ii iii iv v vi vii viii ix x one two three four first second third erratum
+    corrigendum correction corrections retraction retracted reply response comment comments commentary""".split())
+_TELLING_TITLE_WORDS: Final = 3
+"""A title of fewer words (`Editorial`, `Book review`) is no sign of one work without an abstract that agrees."""
+_INITIALS: Final = re.compile(r"(?:[A-Z]\.?-?){1,4}")
+_LOCAL: Final = "id:"
+"""Kinds that begin so are ids of a file or a database: two of them may stand for one work that has one DOI."""
 _NAME_SUFFIXES: Final = frozenset({"jr", "sr", "ii", "iii", "iv", "2nd", "3rd"})
 _WORDS_AGREE: Final = 0.8
 """Share of common words (Jaccard) from which two titles or abstracts are taken for spellings of one."""
@@ -64,7 +72,7 @@ def content_key(paper: Paper) -> bytes:
 
 def linking_keys(paper: Paper) -> list[str]:
     """Return the keys of which two records must share one to be one paper."""
-    keys = [alias_key(kind, value) for kind, value in paper.identifiers] or [f"content:{paper.id}"]
+    keys = [alias_key(kind, value) for kind, value in paper.identifiers] or [f"content:{_content_id(paper)}"]
     triple = _title_year_author(paper)
     if triple:
         digest = hashlib.sha256("\x1f".join(map(str, triple)).encode("utf-8", "replace")).hexdigest()
@@ -75,9 +83,10 @@ def linking_keys(paper: Paper) -> list[str]:
 def cluster(papers: Sequence[Paper]) -> list[list[int]]:
     """Return which of these records are one paper, as lists of positions.
 
-    Two records are one paper only when no identifier of the same kind differs, and either an identifier is equal and
-    the titles agree, or title, year and first author are present and equal and the abstracts agree or one is missing.
-    Records without any identifier are one where all that they say is equal. When in doubt they are two.
+    Two records are one paper only when no identifier of the same kind differs (an id that a file or a database gives
+    may, where a DOI or the like is equal), and either an identifier is equal and the titles agree, or title, year and
+    first author are present and equal and the abstracts agree or one is missing. Records without any identifier are one
+    where title, abstract, authors and year are all equal. When in doubt they are two.
     """
     features = [_features(p) for p in papers]
     canonical = sorted(range(len(papers)), key=lambda i: features[i].order)
@@ -123,10 +132,17 @@ def titles_agree(a: str, b: str) -> bool:
     """Return whether two comparable titles may be spellings of one; a missing title agrees with all."""
     if not a or not b or a == b:
         return True
+    if _tells_apart(a) != _tells_apart(b):
+        return False
     shorter, longer = sorted((a, b), key=len)
     if longer.startswith(shorter + " ") and shorter.count(" ") + 1 >= _PREFIX_WORDS:
         return True
     return _overlap(a, b) >= _WORDS_AGREE
+
+
+def _tells_apart(title: str) -> list[str]:
+    """Return the words of a title of which each makes another work: numbers of parts, `erratum`, `reply` ..."""
+    return sorted(word for word in title.split() if word.isdigit() or word in _TELLING_WORDS)
 
 
 def _abstracts_agree(a: str, b: str) -> bool:
@@ -147,7 +163,11 @@ def _features(paper: Paper) -> _Features:
         identifiers[kind].add(value)
     return _Features({kind: frozenset(values) for kind, values in identifiers.items()},
                      "" if paper.title_stands_in else comparable(paper.title), comparable(paper.abstract),
-                     _title_year_author(paper), "" if paper.identifiers else paper.id, content_key(paper))
+                     _title_year_author(paper), "" if paper.identifiers else _content_id(paper), content_key(paper))
+
+
+def _content_id(paper: Paper) -> str:
+    return content_id(paper.title, paper.abstract, paper.authors, paper.year)
 
 
 def _title_year_author(paper: Paper) -> tuple[str, int, str] | None:
@@ -159,6 +179,10 @@ def _title_year_author(paper: Paper) -> tuple[str, int, str] | None:
 
 def _family_name(author: str) -> str:
     family, comma, _ = author.partition(",")
+    written = author.split()
+    while not comma and len(written) > 1 and _INITIALS.fullmatch(written[-1]):  # `Smith R.` of medical databases
+        written.pop()
+        family = comma = " ".join(written)
     words = comparable(family if comma else author).split()
     while len(words) > 1 and words[-1] in _NAME_SUFFIXES:
         words.pop()
@@ -166,23 +190,27 @@ def _family_name(author: str) -> str:
 
 
 def _same_work(a: _Features, b: _Features) -> bool:
-    if _conflict(a, b):
+    shared = {kind for kind, values in a.identifiers.items() if values & b.identifiers.get(kind, frozenset())}
+    differing = {kind for kind in a.identifiers.keys() & b.identifiers.keys() if kind not in shared}
+    if any(not kind.startswith(_LOCAL) for kind in differing):
         return False
-    if any(values & b.identifiers[kind] for kind, values in a.identifiers.items() if kind in b.identifiers):
+    if shared and (not differing or any(not kind.startswith(_LOCAL) for kind in shared)):
         return titles_agree(a.title, b.title)
+    if differing:
+        return False
     if a.content_id and a.content_id == b.content_id:  # a record without any identifier, met twice
         return True
-    return (a.title_year_author is not None and a.title_year_author == b.title_year_author
-            and _abstracts_agree(a.abstract, b.abstract))
-
-
-def _conflict(a: _Features, b: _Features) -> bool:
-    return any(not values & b.identifiers[kind] for kind, values in a.identifiers.items() if kind in b.identifiers)
+    if a.title_year_author is None or a.title_year_author != b.title_year_author:
+        return False
+    if a.title.count(" ") + 1 < _TELLING_TITLE_WORDS and not (a.abstract and b.abstract):
+        return False
+    return _abstracts_agree(a.abstract, b.abstract)
 
 
 def _groups_conflict(a: _GroupIdentifiers, b: _GroupIdentifiers) -> bool:
-    """Return whether any record of one group has an identifier of a kind that differs from one of the other's."""
-    return any(not values & others for kind, sets in a.items() if kind in b for values in sets for others in b[kind])
+    """Return whether any record of one group has an identifier that differs from one of the same kind in the other."""
+    return any(not values & others for kind, sets in a.items() if kind in b and not kind.startswith(_LOCAL)
+               for values in sets for others in b[kind])
 
 
 def _pairs(canonical: list[int], features: list[_Features]) -> Iterable[tuple[int, int]]:

@@ -120,7 +120,9 @@ def test_without_an_identifier_all_three_must_be_there_and_equal(changes: dict[s
     assert not are_one(paper("a", abstract=ABSTRACT), paper("b", abstract=ABSTRACT, **changes))
     missing = {name: value for name, value in changes.items() if not value}
     if missing:
-        assert not are_one(paper("a", abstract=ABSTRACT, **missing), paper("b", abstract=ABSTRACT, **missing))
+        nearly = ABSTRACT.replace("larger", "bigger")
+        assert not are_one(paper("a", abstract=ABSTRACT, **missing), paper("b", abstract=nearly, **missing))
+        assert are_one(paper("a", abstract=ABSTRACT, **missing), paper("b", abstract=ABSTRACT, **missing))  # met twice
 
 
 def test_case_punctuation_and_diacritics_of_titles_do_not_matter() -> None:
@@ -196,8 +198,43 @@ def test_the_order_of_arrival_does_not_matter(papers: list[Paper], chance: rando
 @settings(deadline=None, max_examples=300)
 def test_no_paper_has_two_identifiers_of_a_kind_that_no_record_had_together(papers: list[Paper]) -> None:
     for group in cluster(papers):
-        for kind in ("doi", "arxiv", "id:jsonl"):
+        for kind in ("doi", "arxiv"):
             assert len({value for i in group for k, value in papers[i].identifiers if k == kind}) <= 1
+
+
+@pytest.mark.parametrize(("one", "other"), [
+    ("Modelling of coffee and sleep in adults Part I", "Modelling of coffee and sleep in adults Part II numbers"),
+    ("Coffee and sleep in many adults 1", "Coffee and sleep in many adults 2"),
+    ("Coffee and sleep in many adults", "Erratum coffee and sleep in many adults"),
+    ("Coffee and sleep in many adults", "Reply to coffee and sleep in many adults"),
+])
+def test_parts_errata_and_replies_are_works_of_their_own(one: str, other: str) -> None:
+    assert not are_one(identified("a", ("doi", "10.1000/1"), title=one), identified("b", ("doi", "10.1000/1"), title=other))
+
+
+def test_a_number_that_two_libraries_gave_makes_no_paper_one() -> None:
+    assert not are_one(paper("7", title="Coffee and sleep in adults", abstract=ABSTRACT),
+                       paper("7", title="Deep learning for protein folding", abstract=OTHER))
+
+
+def test_two_keys_of_one_file_may_stand_for_one_work_with_one_doi() -> None:
+    keys = [("doi", "10.1000/1"), ("id:bibtex:a.bib", "k1")], [("doi", "10.1000/1"), ("id:bibtex:a.bib", "k2")]
+    assert are_one(*(identified("a", *pairs) for pairs in keys))
+    assert not are_one(*(identified("a", *pairs[1:]) for pairs in keys))
+
+
+@pytest.mark.parametrize("title", ["Editorial", "Book review"])
+def test_a_title_that_says_nothing_needs_an_abstract(title: str) -> None:
+    assert not are_one(paper("a", title=title), paper("b", title=title, abstract=ABSTRACT))
+    assert are_one(paper("a", title=title, abstract=ABSTRACT), paper("b", title=title, abstract=ABSTRACT.upper()))
+
+
+@pytest.mark.parametrize(("one", "other", "same"), [
+    ("Smith R.", "Smith, Robert", True), ("Smith R.J.", "Robert Smith", True), ("Smith RJ", "Smith, R. J.", True),
+    ("Smith R.", "Jones R.", False), ("Wei Xu", "Wei Li", False), ("van der Berg A.", "van der Berg, Anna", True),
+])
+def test_family_names_with_initials_behind(one: str, other: str, same: bool) -> None:
+    assert are_one(paper("a", authors=(one,)), paper("b", authors=(other,))) is same
 
 
 def test_the_fuller_record_wins_field_by_field() -> None:

@@ -35,7 +35,7 @@ def names_in(value: str) -> tuple[str, ...]:
     names: list[str] = []
     for part in parts:
         part = part.strip(" ,;")
-        if part and part.casefold() not in _OTHERS:
+        if part and part.strip("{} ").casefold() not in _OTHERS and part.casefold() not in _OTHERS:
             names.extend(_names_of(part))
     return tuple(name for name in names if name)
 

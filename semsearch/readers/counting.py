@@ -16,6 +16,7 @@ _OVERLAP_BYTES: Final = 256
 _BLOCK_BYTES: Final = 1 << 16
 _SHORT_LINE_BYTES: Final = 64
 """Of a longer line only those that begin with a white space or outside ASCII are looked at."""
+_BLANK: Final = b" \t\r\n\0\xef\xbb\xbf\xff\xfe"
 _LINE_BYTES: Final = 4096
 """So much of a line that goes on for ever is kept to tell what it is."""
 
@@ -111,6 +112,7 @@ class CountedStream(io.RawIOBase):
         self._stream, self._counter = stream, counter
         self._decoder: codecs.IncrementalDecoder | None = None
         self._head: bytes | None = b""
+        self.is_blank = True
 
     def readable(self) -> bool:
         """Return True: it is read from."""
@@ -146,6 +148,7 @@ class CountedStream(io.RawIOBase):
         return cast(BinaryIO, self)
 
     def _show(self, block: bytes) -> None:
+        self.is_blank = self.is_blank and not block.strip(_BLANK)
         if self._counter is None:
             return
         if self._head is None:

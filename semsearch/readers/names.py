@@ -9,6 +9,7 @@ from semsearch.paper import collapse_white_space
 
 _QUOTED: Final = re.compile(r"'((?:[^'\\]|\\.)*)'|\"((?:[^\"\\]|\\.)*)\"")
 _AND: Final = re.compile(r"\s+(?:and|&)\s+", re.IGNORECASE)
+_NO_NAME: Final = re.compile(r"\[?(?:no author (?:name )?(?:available|id available)|anonymous)\]?", re.IGNORECASE)
 _TRAILING_NUMBER: Final = re.compile(r"\s*\(\d+\)\s*$")
 _INITIALS: Final = re.compile(r"^(?:[^\W\d_]\.?[\s-]*){1,4}$")
 """One to four letters; told from a short name such as `Bo` by their being capitals."""
@@ -46,7 +47,7 @@ def author_names(value: object) -> tuple[str, ...]:
         names = [_name_of(part) for part in value]
     else:
         names = []
-    return tuple(name for name in map(_clean, names) if name)
+    return tuple(name for name in map(_clean, names) if name and not _NO_NAME.fullmatch(name))
 
 
 def _clean(name: str) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final
 
-from semsearch.cleaning import Markup, clean_abstract, clean_title
+from semsearch.cleaning import Markup, clean_abstract, clean_title, markup_to_text
 from semsearch.identifiers import normalise_acl, normalise_arxiv, normalise_openalex
 from semsearch.paper import Paper, collapse_white_space, content_id
 from semsearch.readers.fields import NO_TEXT, WrongType
@@ -65,7 +65,7 @@ class Parts:
             authors=authors,
             year=year,
             date=self.date,
-            venue=collapse_white_space(self.venue),
+            venue=collapse_white_space(markup_to_text(self.venue)),
             categories=tuple(dict.fromkeys(text for text in map(collapse_white_space, self.categories) if text)),
             url=collapse_white_space(self.url),
             doi=named.get("doi", ""),

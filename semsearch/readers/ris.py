@@ -24,7 +24,7 @@ _KNOWN: Final = frozenset(
 _TITLES: Final = ("TI", "T1", "CT", "BT", "ST", "TT")
 _ABSTRACTS: Final = ("AB", "N2")
 _TEXT_TAGS: Final = frozenset((*_TITLES, *_ABSTRACTS))
-_VENUES: Final = ("JF", "T2", "BT", "JO", "J2", "JA", "J1", "JI", "J9", "C3", "T3")
+_VENUES: Final = ("JF", "T2", "BT", "C3", "JO", "J2", "JA", "J1", "JI", "J9", "T3")
 _FREE_TEXT: Final = frozenset(("AB", "N2", "N1"))
 _LINKS: Final = ("UR", "L2", "L1", "L3", "LK")
 

@@ -18,6 +18,9 @@ from semsearch.readers.sources import STDIN, SourceFile
 from semsearch.readers.text import HEAD_BYTES
 
 DAMAGED: Final = "compressed data is cut or damaged; nothing after this could be read"
+NO_RECORD: Final = "no record was found in this file; is it what its name says?"
+_NEVER_EMPTY: Final = frozenset("bibtex refer ris medline wos ovid pubmed-abstract pubmed-summary".split())
+"""Formats of which no empty export has any text in it, as a table has its header: what has is something else."""
 UNREAD: Final = "seen in the file, but not understood by its reader"
 
 
@@ -82,7 +85,10 @@ class SourceReader:
             self._stream.drain()
             self.counted = stream.total()
             unread = (self.counted or 0) - given
-            self.incomplete = self._stream.damaged or unread > 0
+            is_other = not given and unread <= 0 and not stream.is_blank and self.format.name in _NEVER_EMPTY
+            self.incomplete = self._stream.damaged or unread > 0 or not given
+            if is_other:
+                yield Rejected(1, NO_RECORD)
             for _ in range(unread):
                 yield Rejected(max(last_line, 1), UNREAD, f"somewhere after line {last_line}" if given else "")
         finally:

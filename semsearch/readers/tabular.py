@@ -24,6 +24,7 @@ _SEPARATOR_LINE: Final = re.compile(r'^"?sep=(.)"?\s*$', re.IGNORECASE)
 _SUFFIXES: Final = (".csv", ".tsv", ".tab")
 _KNOWN_NAMES: Final = frozenset(name for names in ALIASES.values() for name in names)
 _MISSING: Final = frozenset({"na", "n/a", "nan", "null", "none", "#n/a"})
+_EDGE: Final = " \t\r\n\x0b\x0c\xa0\ufeff"  # a byte order mark stands where two exports were joined
 _HEADER_CELL_CHARACTERS: Final = 80
 _NAME_WORDS: Final = 4
 
@@ -280,7 +281,7 @@ def _item(row: _Row, header: _Header, space: str) -> Iterator[ReadItem]:
     if row.problem:
         yield Rejected(row.line, row.problem, value)
         return
-    cells = [cell.strip() for cell in _split_row(row.text, header.delimiter)]
+    cells = [cell.strip(_EDGE) for cell in _split_row(row.text, header.delimiter)]
     if not any(cells) or tuple(cells) == header.cells:
         return
     while len(cells) > len(header.cells) and not cells[-1]:
