@@ -30,6 +30,7 @@ from semsearch.intake import (
     check_anything_usable,
     find_nothing_new,
     list_sources,
+    note_what_is_gone,
     prune_unseen,
     read_sources,
 )
@@ -138,6 +139,8 @@ class _Run:
             sources = list_sources(named, self.options.from_format, state.sources, self.progress)
             if self.options.rebuild:
                 self._check_rebuild(sources)
+            if base is not None and not self.options.prune:
+                note_what_is_gone(sources, base, self.progress)
             request, identity = self._encoder_wanted(base)
             intake = self._nothing_to_do(base, state, sources, identity)
             if intake is not None and base is not None:
@@ -163,7 +166,7 @@ class _Run:
 
     def dry(self, named: Sequence[str | Path]) -> BuildSummary:
         """Read and report, writing to a temporary folder only."""
-        exists = (self.folder / generations.CURRENT).exists()
+        exists = self.folder.is_dir()
         with self._base() as base, tempfile.TemporaryDirectory(prefix="semsearch-") as scratch:
             state = self._state() if exists else State()
             sources = list_sources(named, self.options.from_format, state.sources, self.progress)

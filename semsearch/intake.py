@@ -28,6 +28,7 @@ from semsearch.readers.base import Format, Rejected
 from semsearch.readers.sources import STDIN, SourceFile, expand_sources, read_file_sha256
 
 _PRUNE_LIMIT_FRACTION: Final = 0.25
+_REFUSALS_TOLD: Final = 3
 _ADVANCE_BYTES: Final = 1 << 16
 
 
@@ -96,6 +97,14 @@ def list_sources(named: Sequence[str | Path], from_format: str | None, remembere
     return SourceList(tuple(remembered), tuple(found.values()), tuple(gone))
 
 
+def note_what_is_gone(sources: SourceList, base: IndexReader, progress: Progress) -> None:
+    """Say which files of the folders named are there no more, though the index has papers of them."""
+    gone = sorted(_vanished(sources, base.papers.source_signatures()))
+    if gone:
+        more = f" and {len(gone) - 1:,} more files" if len(gone) > 1 else ""
+        progress.note(f"{gone[0]}{more} went from the folder; the papers stay in the index. --prune removes them.")
+
+
 def find_nothing_new(sources: SourceList, base: IndexReader, prune: bool) -> Intake | None:
     """Return the intake of a run in which no file changed, None where there is something to read or to prune."""
     known = base.papers.source_signatures()
@@ -131,7 +140,8 @@ def read_sources(sources: SourceList, staged: StagedPapers, *, strict: bool, pro
             refusal = _refusal(file, from_format)
             if refusal is not None:
                 intake.refused[_shown(file.name)] = refusal
-                progress.note(f"Skipped {_shown(file.name)}: {refusal}")
+                if len(intake.refused) <= _REFUSALS_TOLD:
+                    progress.note(f"Skipped {_shown(file.name)}: {refusal}")
                 task.advance(size)
                 continue
             reader = SourceReader(file, from_format)

@@ -14,7 +14,6 @@ from typing import Any, Final
 import numpy as np
 
 from semsearch.errors import IndexNotFound, IndexStoreError, PaperNotFound, UsageError
-from semsearch.identifiers import alias_key, spellings
 from semsearch.index import generations
 from semsearch.index.durable import file_sha256, written_atomically
 from semsearch.index.locks import BUILD_LOCK, build_lock
@@ -86,7 +85,7 @@ def delete(index_folder: Path | str, names: Sequence[str]) -> list[tuple[str, st
     """
     index_folder = Path(index_folder)
     with IndexReader(index_folder) as reader:
-        rows = list(dict.fromkeys(reader.papers.find(name, reader.hidden) for name in names))
+        rows = list(dict.fromkeys(reader.find(name) for name in names))
         papers = reader.papers.get(rows)
         now = datetime.now(UTC).isoformat(timespec="seconds")
         deletions = {p.id: Deletion(p.id, tuple(reader.papers.keys_of(row)), "" if p.title_stands_in else p.title, now)
@@ -234,12 +233,10 @@ def _size_bytes(folder: Path) -> int:
 
 
 def _deleted_as(name: str, state: State) -> Deletion:
-    exact = state.deletions.get(name.strip())
-    keys = {alias_key("id", name), *spellings(name)}
-    for deletion in [exact] if exact else state.deletions.values():
-        if exact or keys & set(deletion.keys):
-            return deletion
-    raise PaperNotFound(f"No deleted paper is called {name!r}.", "semsearch info shows how many were deleted.")
+    deletion = state.find_deletion(name)
+    if deletion is None:
+        raise PaperNotFound(f"No deleted paper is called {name!r}.", "semsearch info shows how many were deleted.")
+    return deletion
 
 
 def _count_problems(index_folder: Path) -> list[str]:

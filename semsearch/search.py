@@ -66,7 +66,8 @@ class Searcher:
         if not all(questions):
             raise EmptyQuery("The question is empty.", "Ask in words: semsearch query \"how do birds navigate?\"")
         vectors = self.encoder().encode_queries(questions)
-        return [self._answer(vector, k, ()) for vector in vectors]
+        return [self._cut_noted(question, self._answer(vector, k, ()))
+                for question, vector in zip(questions, vectors, strict=True)]
 
     def related(self, names: Sequence[str] = (), k: int = DEFAULT_HITS, *, titles: Sequence[str] = (),
                 texts: Sequence[str] = ()) -> Answer:
@@ -83,8 +84,7 @@ class Searcher:
         if any(not text.strip() for text in texts) or not (names or titles or texts):
             raise EmptyQuery("There is nothing to relate to.",
                              "Name a paper (semsearch related ID) or give a text (--text FILE).")
-        find = self.reader.papers.find
-        rows = [find(name, self.reader.hidden) for name in names]
+        rows = [self.reader.find(name) for name in names]
         rows += [self.reader.papers.find_title(title, self.reader.hidden) for title in titles]
         unique = np.unique(np.asarray(rows, np.int64))
         vectors = [self._vectors_of(unique)] if len(unique) else []
@@ -123,6 +123,14 @@ class Searcher:
             allowed[list(out)] = False
         ranking = self.reader.vectors.search(vector, k, allowed)
         return Answer(self._hits(ranking), self._notes(k, len(out)))
+
+    def _cut_noted(self, question: str, answer: Answer) -> Answer:
+        """Return the answer with a note where the question has more words, and so more tokens, than the model reads."""
+        words, limit = question.count(" ") + 1, self.reader.manifest.encoder.max_tokens
+        if words <= limit:
+            return answer
+        note = f"The question has {words:,} words; the model reads its first {limit:,} tokens."
+        return replace(answer, notes=(*answer.notes, note))
 
     def _hits(self, ranking: Ranking) -> tuple[Hit, ...]:
         papers = self.reader.papers.get(ranking.rows.tolist())

@@ -23,7 +23,8 @@ class BuildSummary:
     `generation` is None where nothing was published (a dry run of a new index). `records`, `merged` and `rejected`
     are sums over `files`, the files of this run; the counts of papers are of the whole index. `encoded` and
     `reused` count distinct texts; `truncated` counts papers whose text is longer than `max_tokens`, `truncated_in` the
-    same by source file; `coverage` is the share of papers that have a vector.
+    same by source file; `outdated` counts papers that are no longer in their sources; `coverage` is the share of
+    papers that have a vector.
     """
 
     index: str
@@ -39,6 +40,7 @@ class BuildSummary:
     rejected: int
     renamed: int
     deleted: int
+    outdated: int
     without_abstract: int
     encoded: int
     reused: int
@@ -86,7 +88,8 @@ def count_papers(table: PaperTable, intake: Intake, changes: Changes, papers: in
         index=index, generation=None, published=False, records=sum(c.records for c in files), papers=papers,
         added=changes.added, updated=changes.updated, unchanged=papers - changes.added - changes.updated,
         removed=changes.removed, merged=sum(c.merged for c in files), rejected=sum(c.rejected for c in files),
-        renamed=changes.renamed, deleted=table.waiting_records(), without_abstract=table.without_abstract(), encoded=0,
+        renamed=changes.renamed, deleted=table.waiting_records(), outdated=table.outdated(),
+        without_abstract=table.without_abstract(), encoded=0,
         reused=0, truncated=0, longest_tokens=0, max_tokens=None, coverage=0.0, factory="", recall_at_10=None,
         seconds=round(time.monotonic() - begun, 3), files=files, truncated_in={}, reject_reasons=dict(reasons),
         refused_files=intake.refused, rejects_file=None)

@@ -209,7 +209,8 @@ def test_no_paper_has_two_identifiers_of_a_kind_that_no_record_had_together(pape
     ("Coffee and sleep in many adults", "Reply to coffee and sleep in many adults"),
 ])
 def test_parts_errata_and_replies_are_works_of_their_own(one: str, other: str) -> None:
-    assert not are_one(identified("a", ("doi", "10.1000/1"), title=one), identified("b", ("doi", "10.1000/1"), title=other))
+    doi = ("doi", "10.1000/1")
+    assert not are_one(identified("a", doi, title=one), identified("b", doi, title=other))
 
 
 def test_a_number_that_two_libraries_gave_makes_no_paper_one() -> None:

@@ -15,11 +15,13 @@ from fakes import FakeProvider
 
 from semsearch.build import BuildOptions, build_index
 from semsearch.encoding import EncoderIdentity, EncoderRequest
-from semsearch.errors import IndexBusy, UsageError
+from semsearch.errors import IndexBusy, PaperNotFound, UsageError
 from semsearch.index.locks import build_lock
 from semsearch.index.reader import IndexReader
 from semsearch.maintenance import delete
+from semsearch.progress import Silent
 from semsearch.reading import read_library
+from semsearch.search import Searcher
 from semsearch.summary import BuildSummary
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -194,23 +196,12 @@ def test_a_lock_on_a_folder_that_was_removed_is_no_lock(tmp_path: Path) -> None:
 
 
 def test_a_swapped_model_is_said_before_all_is_encoded_again(tmp_path: Path) -> None:
-    notes = []
-
-    class Listening:
-        def note(self, message: str) -> None:
-            notes.append(message)
-
-        def task(self, label: str, total: int | None, unit: str) -> Any:
-            from semsearch.progress import Silent
-
-            return Silent().task(label, total, unit)
-
+    progress = Listening()
     source = write(tmp_path / "a.jsonl", {"id": "a", "title": "Whales sing"})
     built(tmp_path / "index", source)
     build_index(
-        [source], tmp_path / "index", BuildOptions(model="other"), provider=FakeProvider(), progress=Listening()
-    )
-    assert any("all its texts are encoded again" in note for note in notes)
+        [source], tmp_path / "index", BuildOptions(model="other"), provider=FakeProvider(), progress=progress)
+    assert any("all its texts are encoded again" in note for note in progress.notes)
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
@@ -246,3 +237,68 @@ def test_closed_streams_are_no_traceback(tmp_path: Path) -> None:
 def test_identity_of_a_fake_follows_its_model() -> None:
     identities: list[EncoderIdentity] = [FakeProvider().identify(EncoderRequest(model)) for model in ("a", "b")]
     assert identities[0].fingerprint != identities[1].fingerprint
+
+
+class Listening:
+    """Keeps the notes of a run."""
+
+    def __init__(self) -> None:
+        self.notes: list[str] = []
+
+    def note(self, message: str) -> None:
+        self.notes.append(message)
+
+    def task(self, label: str, total: int | None, unit: str) -> Any:
+        return Silent().task(label, total, unit)
+
+
+def test_a_pdf_in_a_folder_is_named(tmp_path: Path) -> None:
+    write(tmp_path / "in" / "a.jsonl", {"id": "a", "title": "Whales sing"})
+    (tmp_path / "in" / "paper.pdf").write_bytes(b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n1 0 obj\n")
+    progress = Listening()
+    summary = build_index([tmp_path / "in"], tmp_path / "index", provider=FakeProvider(), progress=progress)
+    assert [Path(name).name for name in summary.refused_files] == ["paper.pdf"]
+    assert any("paper.pdf" in note and "PDF" in note for note in progress.notes)
+
+
+def test_what_went_from_its_source_is_counted_and_said(tmp_path: Path) -> None:
+    index, progress = tmp_path / "index", Listening()
+    a = write(tmp_path / "in" / "a.jsonl", {"id": "a", "title": "Whales sing"}, {"id": "b", "title": "Birds fly"})
+    b = write(tmp_path / "in" / "b.jsonl", {"id": "c", "title": "Cells divide"})
+    built(index, tmp_path / "in")
+    write(a, {"id": "a", "title": "Whales sing"})
+    assert (built(index).outdated, built(index).papers) == (1, 3)
+    b.unlink()
+    build_index([], index, provider=FakeProvider(), progress=progress)
+    assert any("b.jsonl went from the folder" in note for note in progress.notes)
+    summary = built(index, prune=True, confirmed=True)
+    assert (summary.papers, summary.removed, summary.outdated) == (1, 2, 0)
+
+
+def test_a_file_without_a_record_is_named_and_takes_nothing_away(tmp_path: Path) -> None:
+    index = tmp_path / "index"
+    records = "".join(f"TY  - JOUR\nTI  - Of whale number {n}\nAB  - It sings.\nER  - \n" for n in range(9))
+    (tmp_path / "a.ris").write_text(records)
+    (tmp_path / "b.ris").write_text("TY  - JOUR\nTI  - Of birds\nAB  - They fly.\nER  - \n")
+    built(index, tmp_path / "a.ris", tmp_path / "b.ris")
+    (tmp_path / "b.ris").write_text("Error: too many requests\n")
+    summary = built(index, prune=True, confirmed=True, from_format="ris")
+    assert (summary.papers, summary.removed) == (10, 0)
+    assert summary.rejected == 1 and "no record" in next(iter(summary.reject_reasons))
+
+
+def test_a_deleted_paper_is_said_to_be_deleted(tmp_path: Path) -> None:
+    index = tmp_path / "index"
+    built(index, write(tmp_path / "a.jsonl", {"id": "a", "title": "Whales sing"}, {"id": "b", "title": "Birds fly"}))
+    delete(index, ["a"])
+    with Searcher(index, provider=FakeProvider()) as searcher, pytest.raises(PaperNotFound, match="was deleted on 20"):
+        searcher.related(["a"])
+
+
+def test_a_question_that_the_model_cuts_is_said_to_be_cut(tmp_path: Path) -> None:
+    index = tmp_path / "index"
+    built(index, write(tmp_path / "a.jsonl", {"id": "a", "title": "Whales sing"}))
+    with Searcher(index, provider=FakeProvider()) as searcher:
+        assert searcher.query("whales", k=1).notes == ()
+        (note,) = searcher.query("whales " * 300, k=1).notes
+    assert note == "The question has 300 words; the model reads its first 256 tokens."

@@ -98,6 +98,9 @@ def _findings(summary: BuildSummary, dry_run: bool) -> Iterator[str]:
         yield f"{count_of(summary.renamed, 'paper')} came under an id that another work has, and got a suffix."
     if summary.deleted:
         yield f"{count_of(summary.deleted, 'record')} of deleted papers stayed out; --restore brings them back."
+    if summary.outdated:
+        their = "its" if summary.outdated == 1 else "their"
+        yield f"{count_of(summary.outdated, 'paper')} no longer in {their} sources stayed; --prune removes such papers."
     if summary.without_abstract:
         yield f"{count_of(summary.without_abstract, 'paper')} without an abstract: found by title alone."
     if summary.coverage < 1 and not dry_run:

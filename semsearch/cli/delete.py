@@ -66,7 +66,7 @@ def _restore(folder: Path, names: list[str], as_json: bool) -> None:
         if as_json:
             write_json({"id": paper_id, "title": title, "deleted": False, "at_once": at_once})
         else:
-            _say("Restored" if at_once else "Restored with the next build", paper_id, title)
+            _say("Restored" if at_once else "Comes back with the next build or reindex:", paper_id, title)
 
 
 def _ask(folder: Path, names: list[str]) -> None:
@@ -74,7 +74,7 @@ def _ask(folder: Path, names: list[str]) -> None:
     from semsearch.index.reader import IndexReader
 
     with IndexReader(folder) as reader:
-        rows = dict.fromkeys(reader.papers.find(name, reader.hidden) for name in names)
+        rows = dict.fromkeys(reader.find(name) for name in names)
         papers = reader.papers.get(list(rows))
     for paper in papers:
         _say(" ", paper.id, paper.title, on_stderr=True)

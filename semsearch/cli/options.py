@@ -171,8 +171,9 @@ def output_options(formats: Sequence[str]) -> Callable[[F], F]:
             path = None if output_file == Path("-") else output_file
             return function(*arguments, output=Output(chosen, path), **options)
 
+        usual = "table" if "table" in formats else "jsonl"
         form = click.option("--format", "format_", type=click.Choice(formats, case_sensitive=False),
-                            help="How papers are written.  [default: by the name of -o FILE, else table]")
+                            help=f"How papers are written.  [default: by the name of -o FILE, else {usual}]")
         as_json = click.option("--json", "as_jsonl", is_flag=True, help="The same as --format jsonl.")
         file = click.option("-o", "--output", "output_file", type=output_file, metavar="FILE",
                             help="Write to a file, all of it or nothing.")

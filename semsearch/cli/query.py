@@ -57,7 +57,7 @@ def command(app: App, text: tuple[str, ...], batch: str | None, top_k: int, outp
     """
     if bool(text) == (batch is not None):
         raise click.UsageError("Give a question, or a file of questions with --batch, and not both." if text else
-                               "What is the question? Give it in words, or a file of questions with --batch.")
+                               "What is the question? Give it in words, - for standard input, or a file with --batch.")
     from semsearch.cli.output import write_hits
     from semsearch.cli.questions import STDIN, read_questions, read_text
     from semsearch.search import Searcher

@@ -76,7 +76,8 @@ def _reindex_one(app: App, folder: Path, options: ReindexOptions, as_json: bool,
     except (SemsearchError, OSError) as failure:
         from semsearch.cli.app import tell_error
 
-        error = failure if isinstance(failure, SemsearchError) else SemsearchError(str(failure))
+        error = failure if isinstance(failure, SemsearchError) else SemsearchError(
+            f"{failure.filename}: {failure.strerror}.", "Check the path, its permissions and the room on its disk.")
         tell_error(f"{folder.name}: {error.message}", error.way_out)
         if as_json:
             write_json({"index": folder.name, "error": error.message, "way_out": error.way_out})

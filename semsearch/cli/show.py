@@ -38,7 +38,7 @@ def command(names: tuple[str, ...], output: Output, folder: Path, console: Conso
     from semsearch.writers.table import write_paper
 
     with IndexReader(folder) as reader:
-        rows = [reader.papers.find(name, reader.hidden) for name in read_names(names)]
+        rows = [reader.find(name) for name in read_names(names)]
         papers = reader.papers.get(rows)
         if output.format not in (None, "table"):
             write_papers(papers, output)

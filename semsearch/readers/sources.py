@@ -22,7 +22,7 @@ _NO_PAPERS_NAME: Final = re.compile(
     re.IGNORECASE)
 _NO_PAPERS_SUFFIXES: Final = frozenset(
     f".{suffix}" for suffix in (
-        "png", "jpg", "jpeg", "gif", "svg", "webp", "ico", "bmp", "tif", "tiff", "eps", "pdf", "ps", "djvu", "mp4",
+        "png", "jpg", "jpeg", "gif", "svg", "webp", "ico", "bmp", "tif", "tiff", "eps", "mp4",
         "py", "pyc", "ipynb", "js", "ts", "css", "sh", "exe", "dll", "so", "c", "h", "cpp", "java", "rs", "go", "log",
         "lock", "tmp", "bak", "swp", "npy", "npz", "faiss", "sqlite", "db", "pkl", "pt", "bin", "safetensors", "onnx",
         "md", "toml", "yaml", "yml", "ini", "cfg"))
@@ -63,7 +63,7 @@ def expand_sources(sources: Sequence[str | Path]) -> list[SourceFile]:
 
     The members of a ZIP archive are taken as the files of a folder are; a Word file, which is an archive too, is not
     taken apart. Inside a folder hidden files are left out, and those whose name says that they hold no papers: read-me
-    and licence files, images, PDFs, programs; and beside a BEIR `corpus.jsonl` its `queries.jsonl` and `qrels`. Raises
+    and licence files, images, programs; and beside a BEIR `corpus.jsonl` its `queries.jsonl` and `qrels`. Raises
     SourceNotFound where a path is missing.
     """
     found: dict[str, SourceFile] = {}

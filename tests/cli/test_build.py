@@ -145,6 +145,7 @@ def test_another_model_encodes_everything_anew(built: CommandLine) -> None:
 def summary_of(files: tuple[SourceCounts, ...], **changes: object) -> BuildSummary:
     values = {"index": "papers", "generation": 1, "published": True, "records": 0, "papers": 0, "added": 0,
               "updated": 0, "unchanged": 0, "removed": 0, "merged": 0, "rejected": 0, "renamed": 0, "deleted": 0,
+              "outdated": 0,
               "without_abstract": 0, "encoded": 0, "reused": 0, "truncated": 0, "longest_tokens": 0, "max_tokens": 256,
               "coverage": 1.0, "factory": "Flat", "recall_at_10": None, "seconds": 1.0, "truncated_in": {},
               "reject_reasons": {}, "refused_files": {}, "rejects_file": None}

@@ -72,7 +72,8 @@ def test_what_holds_no_papers_is_left_out_of_a_folder(tmp_path: Path) -> None:
         "papers.jsonl.gz",
         "readmission.csv",
     )
-    assert names(tmp_path, tmp_path) == ["papers.jsonl.gz", "papers.txt", "readmission.csv"]
+    # A PDF may be a paper: it is not read, and that is said.
+    assert names(tmp_path, tmp_path) == ["paper.pdf", "papers.jsonl.gz", "papers.txt", "readmission.csv"]
 
 
 def test_a_file_named_outright_is_always_taken(tmp_path: Path) -> None:
