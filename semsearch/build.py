@@ -20,7 +20,8 @@ from semsearch.index.locks import BUILD_LOCK, PUBLISH_LOCK, build_lock
 from semsearch.index.manifest import PAPERS, VECTOR_KEYS, VECTORS, Manifest
 from semsearch.index.paper_table import PaperTable
 from semsearch.index.reader import IndexReader
-from semsearch.index.staged_papers import Changes, StagedPapers
+from semsearch.index.staged_papers import StagedPapers
+from semsearch.index.staged_store import Changes
 from semsearch.index.state import State, change_state, read_state, remember
 from semsearch.index.vector_index import check_factory
 from semsearch.index.vector_log import FOLDER, VectorLogWriter, read_logs

@@ -19,7 +19,8 @@ from semsearch.errors import (
     UsageError,
 )
 from semsearch.index.reader import IndexReader
-from semsearch.index.staged_papers import SourceEntry, StagedPapers
+from semsearch.index.staged_papers import StagedPapers
+from semsearch.index.staged_records import SourceEntry
 from semsearch.index.state import RememberedSource
 from semsearch.progress import Progress, Task
 from semsearch.readers import FORMATS, SourceReader

@@ -11,7 +11,7 @@ import numpy as np
 from semsearch.index.manifest import REJECTS
 from semsearch.index.paper_table import PaperTable, SourceCounts
 from semsearch.index.reader import IndexReader
-from semsearch.index.staged_papers import Changes
+from semsearch.index.staged_store import Changes
 from semsearch.intake import Intake
 from semsearch.publish import Published
 

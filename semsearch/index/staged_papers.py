@@ -1,244 +1,35 @@
 """The paper table of a generation in the making: source records in, papers out.
 
-Papers follow from the records of all sources together (`semsearch.merging`). A source that is read again replaces its
-own records; a record keeps its place by what it calls itself.
+Papers follow from the records of all sources together (`semsearch.merging`), whatever was read when.
 """
 
 from __future__ import annotations
 
 import json
-import shutil
-import sqlite3
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any, Final
 
 from numpy.typing import NDArray
 
-from semsearch.errors import IndexDamaged
 from semsearch.identifiers import alias_key
-from semsearch.index.durable import disk_full
 from semsearch.index.paper_table import (
     PAPER_COLUMNS,
-    SCHEMA,
-    SourceCounts,
-    StoredReject,
-    damage_named,
-    paper_from_columns,
     paper_to_columns,
-    read_rejects,
-    read_source_counts,
     read_text_keys,
 )
+from semsearch.index.staged_records import StagedRecords
 from semsearch.index.state import Deletion
-from semsearch.merging import cluster, content_key, from_data, linking_keys, merge, titles_agree, to_data
+from semsearch.merging import cluster, content_key, merge, titles_agree, to_data
 from semsearch.paper import Paper, comparable, text_key
 
 _PART_RECORDS: Final = 10_000
 """So many records are looked up at a time, so that the memory does not grow with their number."""
-_INCOMING: Final = ".incoming.sqlite"
-"""Holds the new records until it is known which paper they are, so that most of them are never written twice."""
 
 
-@dataclass(frozen=True, slots=True)
-class SourceEntry:
-    """A source file as it was read: `signature` names format and reader version, `sha256` its bytes."""
-
-    path: str
-    name: str
-    signature: str
-    format: str
-    encoding: str
-    detail: str
-    sha256: str
-
-
-@dataclass
-class Changes:
-    """How many papers a run added, updated (`re_embedded` of them with another text) and removed."""
-
-    added: int = 0
-    updated: int = 0
-    re_embedded: int = 0
-    removed: int = 0
-    renamed: int = 0
-
-    def __bool__(self) -> bool:
-        return bool(self.added or self.updated or self.removed)
-
-
-class StagedPapers:
-    """A paper table that may be written to; begun empty or as a copy of the one before."""
-
-    def __init__(self, path: Path, base: Path | None) -> None:
-        self._path = path
-        self._incoming = path.with_name(_INCOMING)
-        if base is not None:
-            shutil.copyfile(base, path)
-        self._connection = sqlite3.connect(path, isolation_level=None)
-        try:
-            with self._errors():
-                self._prepare(new=base is None)
-        except BaseException:
-            self.abandon()
-            raise
-        self._run = 1 + (self._value("SELECT MAX(run) FROM records") or 0)
-        self._next_row = 1 + self._value("SELECT COALESCE(MAX(row), -1) FROM papers")
-        self._last_record = int(self._value("SELECT COALESCE(MAX(record), 0) FROM records"))
-        self._dirty: set[int] = set()
-        self._held_back: dict[str, list[tuple[Paper, bytes, int]]] = {}
-        self._taken_ids: frozenset[str] = frozenset()
-        self.changes = Changes()
-        self.changed = base is None
-
-    def _prepare(self, new: bool) -> None:
-        self._connection.execute("PRAGMA journal_mode = OFF")  # a crash throws the whole staged file away
-        self._connection.execute("PRAGMA synchronous = OFF")  # publishing syncs it once
-        self._connection.execute("PRAGMA cache_size = -65536")
-        if new:
-            self._connection.executescript(SCHEMA)
-        self._connection.execute("ATTACH ? AS incoming", [str(self._incoming)])
-        self._connection.execute("PRAGMA incoming.journal_mode = OFF")
-        self._connection.execute("CREATE TABLE incoming.records_data (record INTEGER PRIMARY KEY, data TEXT NOT NULL)")
-        self._connection.execute("BEGIN")
-
-    def close(self) -> None:
-        """Commit and close the file, whole on disk but not yet synced."""
-        with self._errors():
-            if self._connection.in_transaction:
-                self._connection.execute("COMMIT")
-        self.abandon()
-
-    def abandon(self) -> None:
-        """Close the file without caring for its content."""
-        self._connection.close()
-        self._incoming.unlink(missing_ok=True)
-
-    @property
-    def papers(self) -> int:
-        """How many papers there are."""
-        return int(self._value("SELECT COUNT(*) FROM papers"))
-
-    # Sources
-
-    def source_signatures(self) -> dict[str, tuple[str, str]]:
-        """Return for each source path how it was read (format and reader version) and the SHA-256 of its bytes."""
-        return {path: (signature, sha256)
-                for path, signature, sha256 in self._rows("SELECT path, signature, sha256 FROM sources")}
-
-    def begin_source(self, path: str, name: str) -> int:
-        """Return the number of a source whose records are about to come; its rejects of the last time are forgotten."""
-        self._do("INSERT OR IGNORE INTO sources (path, name, signature, format, encoding, detail, sha256, run) "
-                 "VALUES (?, ?, '', '', '', '', '', 0)", path, name)
-        source = int(self._value("SELECT source FROM sources WHERE path = ?", path))
-        self._do("UPDATE sources SET run = ? WHERE source = ?", self._run, source)
-        self._do("DELETE FROM rejects WHERE source = ?", source)
-        self.changed = True
-        return source
-
-    def end_source(self, source: int, entry: SourceEntry, *, is_stream: bool = False) -> None:
-        """Note how a source was read.
-
-        `is_stream`: it was standard input, which may be another file each time: a name in it is no reason to replace
-        a work of another title.
-        """
-        self._place_held_back(source, replaces=not is_stream)
-        self._do("UPDATE sources SET name = ?, signature = ?, format = ?, encoding = ?, detail = ?, sha256 = ? "
-                 "WHERE source = ?", entry.name, entry.signature, entry.format, entry.encoding, entry.detail,
-                 entry.sha256, source)
-
-    def reject(self, source: int, line: int, reason: str, value: str) -> None:
-        """Keep a rejected record for the report."""
-        value = value.encode("utf-8", "replace").decode("utf-8")  # a lone surrogate, which JSON can spell
-        self._do("INSERT INTO rejects VALUES (?, ?, ?, ?)", source, line, reason, value)
-
-    def put(self, source: int, paper: Paper, line: int) -> None:
-        """Take a record of a source: a new one, or one that replaces what this source said under the same name."""
-        paper = _storable(paper)
-        content = content_key(paper)
-        known = self._rows("SELECT record, content, run, occurrence FROM records WHERE source = ? AND own = ? "
-                           "ORDER BY occurrence", source, paper.id)
-        waiting = [(record, stored) for record, stored, run, _ in known if run != self._run]
-        same = next((record for record, stored in waiting if stored == content), None)
-        if same is not None:
-            self._do("UPDATE records SET run = ?, line = ? WHERE record = ?", self._run, line, same)
-            return
-        title = comparable(paper.title)
-        agreeing = (r for r, _ in waiting if titles_agree(comparable(self._record_paper(r).title), title))
-        record = next(agreeing, None)
-        if record is not None:
-            self._replace(record, paper, content, line)
-        elif waiting:
-            self._held_back.setdefault(paper.id, []).append((paper, content, line))
-        else:
-            self._insert(source, 1 + max((k[3] for k in known), default=-1), paper, content, line)
-
-    def _insert(self, source: int, occurrence: int, paper: Paper, content: bytes, line: int) -> None:
-        record = int(self._do("INSERT INTO records (source, own, occurrence, line, content, run) "
-                              "VALUES (?, ?, ?, ?, ?, ?)", source, paper.id, occurrence, line, content,
-                              self._run).lastrowid or 0)
-        self._take_in(record, paper)
-
-    def _place_held_back(self, source: int, replaces: bool) -> None:
-        """Place the records that share a name with others of the source and a title with none of those.
-
-        Where one stands against one, it is that record with a new title; else each is another work under that name.
-        """
-        for own, held_back in self._held_back.items():
-            known = self._rows("SELECT record, run, occurrence FROM records WHERE source = ? AND own = ?", source, own)
-            waiting = [record for record, run, _ in known if run != self._run]
-            if replaces and len(known) == len(waiting) == len(held_back) == 1:
-                self._replace(waiting[0], *held_back[0])
-                continue
-            last = max(occurrence for _, _, occurrence in known)
-            for number, (paper, content, line) in enumerate(held_back, 1):
-                self._insert(source, last + number, paper, content, line)
-        self._held_back.clear()
-
-    def unseen_papers(self, sources: Collection[int]) -> int:
-        """Return how many papers would go if the records went that are no longer in these sources."""
-        self._mark_unseen(sources)
-        return int(self._value(
-            "SELECT COUNT(*) FROM papers "
-            "WHERE row IN (SELECT paper FROM records WHERE record IN (SELECT record FROM temp.unseen)) "
-            "AND row NOT IN (SELECT paper FROM records WHERE paper IS NOT NULL "
-            "AND record NOT IN (SELECT record FROM temp.unseen))"))
-
-    def drop_unseen(self, sources: Collection[int]) -> None:
-        """Forget the records that are no longer in these sources."""
-        self._mark_unseen(sources)
-        for (record,) in self._rows("SELECT record FROM temp.unseen ORDER BY record"):
-            self._forget(record)
-
-    def source_counts(self) -> list[SourceCounts]:
-        """Return what came out of each source file, in the order in which they were first read."""
-        with self._errors():
-            return read_source_counts(self._connection)
-
-    def rejects(self) -> Iterator[StoredReject]:
-        """Yield the rejected records of all sources."""
-        with self._errors():
-            yield from read_rejects(self._connection)
-
-    def source_numbers(self) -> dict[str, int]:
-        """Return the number of each known source by its path."""
-        return dict(self._rows("SELECT path, source FROM sources"))
-
-    def empty_source(self, source: int) -> None:
-        """Note that a source is gone, and with it all that it held."""
-        self._do("UPDATE sources SET run = ? WHERE source = ?", self._run, source)
-
-    def drop_source(self, source: int) -> None:
-        """Forget a source that is gone, with its rejects; its records must have been dropped."""
-        self._do("DELETE FROM rejects WHERE source = ?", source)
-        self._do("DELETE FROM sources WHERE source = ?", source)
-        self.changed = True
-
-    # Papers
+class StagedPapers(StagedRecords):
+    """A paper table that may be written to, whose papers are brought up to date by `merge`."""
 
     def take_out_deleted(self, ids: Collection[str]) -> None:
         """Remove the rows of deleted papers; their records stay, without a paper."""
@@ -292,8 +83,6 @@ class StagedPapers:
         for row in rows:
             paper = self._paper(row)
             yield paper.id, paper.text, paper.text_key
-
-    # Inside
 
     def _unsettled(self) -> Iterator[int]:
         """Yield in order the records without a paper and those that changed, a part at a time: they may be all."""
@@ -408,13 +197,6 @@ class StagedPapers:
             members |= found
         return sorted(members)
 
-    def _companions(self, record: int) -> list[int]:
-        """Return the records of the same paper, this one among them."""
-        row = self._value("SELECT paper FROM records WHERE record = ?", record)
-        if row is None:
-            return [record]
-        return [r for (r,) in self._rows("SELECT record FROM records WHERE paper = ? ORDER BY record", row)]
-
     def _is_deleted(self, paper: Paper, deletions: dict[str, list[Deletion]], *, whatever_title: bool) -> bool:
         """Return whether a work that has no row is one that was deleted.
 
@@ -424,109 +206,6 @@ class StagedPapers:
         named = [deletion for key in sorted(keys) for deletion in deletions.get(key, ())]
         title = "" if paper.title_stands_in else comparable(paper.title)
         return bool(named) and (whatever_title or any(titles_agree(title, comparable(d.title)) for d in named))
-
-    def _replace(self, record: int, paper: Paper, content: bytes, line: int) -> None:
-        row = self._value("SELECT paper FROM records WHERE record = ?", record)
-        if row is not None:
-            self._dirty.update(self._companions(record))
-            self._keep_data(row)
-        self._do("UPDATE records SET content = ?, data = NULL, line = ?, run = ? WHERE record = ?", content, line,
-                 self._run, record)
-        self._do("DELETE FROM record_keys WHERE record = ?", record)
-        self._dirty.add(record)
-        self._take_in(record, paper)
-
-    def _forget(self, record: int) -> None:
-        row = self._value("SELECT paper FROM records WHERE record = ?", record)
-        if row is not None:
-            others = [r for r in self._companions(record) if r != record]
-            self._keep_data(row)
-            self._dirty.update(others)
-            if not others:
-                self._remove_row(row)
-        self._dirty.discard(record)
-        self._do("DELETE FROM record_keys WHERE record = ?", record)
-        self._do("DELETE FROM records WHERE record = ?", record)
-        self.changed = True
-
-    def _take_in(self, record: int, paper: Paper) -> None:
-        self._do("INSERT OR REPLACE INTO incoming.records_data VALUES (?, ?)", record, to_data(paper))
-        with self._errors():
-            self._connection.executemany("INSERT OR IGNORE INTO record_keys VALUES (?, ?)",
-                                         [(key, record) for key in linking_keys(paper)])
-
-    def _remove_row(self, row: int) -> None:
-        self._do("DELETE FROM papers WHERE row = ?", row)
-        self._do("DELETE FROM aliases WHERE row = ?", row)
-        self.changes.removed += 1
-        self.changed = True
-
-    def _keep_data(self, row: int) -> None:
-        """Write the data of a record that was its whole paper, before the paper changes or goes."""
-        self._do("UPDATE records SET data = ? WHERE paper = ? AND data IS NULL", to_data(self._paper(row)), row)
-
-    def _record_paper(self, record: int) -> Paper:
-        data, row = self._row("SELECT COALESCE(i.data, r.data), r.paper FROM records r LEFT JOIN "
-                              "incoming.records_data i USING (record) WHERE r.record = ?", record)
-        if data is None:
-            return self._paper(row)
-        with self._errors():
-            try:
-                return from_data(data)
-            except (ValueError, TypeError) as error:
-                raise sqlite3.DatabaseError(f"record {record} cannot be read") from error
-
-    def _paper(self, row: int) -> Paper:
-        values = self._row(f"SELECT {', '.join(PAPER_COLUMNS)} FROM papers WHERE row = ?", row)
-        return paper_from_columns(values, self._path)
-
-    def _former_ids(self, row: int) -> list[str]:
-        return list(json.loads(self._value("SELECT former_ids FROM papers WHERE row = ?", row)))
-
-    def _mark_unseen(self, sources: Collection[int]) -> None:
-        self._do("CREATE TEMP TABLE IF NOT EXISTS unseen (record INTEGER PRIMARY KEY)")
-        self._do("DELETE FROM temp.unseen")
-        for source in sorted(sources):
-            self._do("INSERT INTO temp.unseen SELECT record FROM records JOIN sources USING (source) "
-                     "WHERE source = ? AND records.run != sources.run", source)
-
-    def _rows(self, statement: str, *parameters: Any) -> list[Any]:
-        with self._errors():
-            return self._connection.execute(statement, parameters).fetchall()
-
-    def _row(self, statement: str, *parameters: Any) -> Any:
-        with self._errors():
-            return self._connection.execute(statement, parameters).fetchone()
-
-    def _value(self, statement: str, *parameters: Any) -> Any:
-        row = self._row(statement, *parameters)
-        return None if row is None else row[0]
-
-    def _do(self, statement: str, *parameters: Any) -> sqlite3.Cursor:
-        with self._errors():
-            return self._connection.execute(statement, parameters)
-
-    @contextmanager
-    def _errors(self) -> Iterator[None]:
-        try:
-            with damage_named(self._path):
-                yield
-        except IndexDamaged as error:
-            cause = error.__cause__
-            if isinstance(cause, sqlite3.OperationalError) and ("full" in str(cause) or "I/O" in str(cause)):
-                raise disk_full(self._path.parent) from cause
-            raise
-
-
-def _storable(paper: Paper) -> Paper:
-    """Return a paper as a row gives it back: identifiers in order, no lone surrogates, which JSON can spell."""
-    paper = replace(paper, identifiers=tuple(sorted(paper.identifiers)))
-    data = to_data(paper)
-    try:
-        data.encode("utf-8")
-    except UnicodeEncodeError:
-        return from_data(data.encode("utf-8", "replace").decode("utf-8"))
-    return paper
 
 
 def _fields(paper: Paper) -> dict[str, Any]:

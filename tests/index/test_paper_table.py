@@ -9,7 +9,8 @@ import pytest
 
 from semsearch.errors import AmbiguousPaper, IndexDamaged, PaperNotFound
 from semsearch.index.paper_table import PaperTable
-from semsearch.index.staged_papers import SourceEntry, StagedPapers
+from semsearch.index.staged_papers import StagedPapers
+from semsearch.index.staged_records import SourceEntry
 from semsearch.paper import Paper
 
 PAPERS = [

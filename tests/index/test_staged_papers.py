@@ -8,7 +8,8 @@ import pytest
 
 from semsearch.errors import IndexDamaged
 from semsearch.index.paper_table import PaperTable
-from semsearch.index.staged_papers import SourceEntry, StagedPapers
+from semsearch.index.staged_papers import StagedPapers
+from semsearch.index.staged_records import SourceEntry
 from semsearch.index.state import Deletion
 from semsearch.paper import Paper
 
