@@ -148,7 +148,6 @@ class StagedPapers(StagedRecords):
             paper = Paper(**{**_fields(merged), "id": old.id})
             if paper != old:
                 self.changes.updated += 1
-                self.changes.re_embedded += paper.text_key != old.text_key
         else:
             row, self._next_row = self._next_row, self._next_row + 1
             paper = Paper(**{**_fields(merged), "id": self._free_id(merged)})
@@ -164,7 +163,6 @@ class StagedPapers(StagedRecords):
         with self._errors():
             self._connection.executemany("INSERT OR IGNORE INTO aliases VALUES (?, ?)",
                                          [(key, row) for key in sorted(keys)])
-        self.changed = True
         return row, paper.id
 
     def _free_id(self, paper: Paper) -> str:

@@ -45,7 +45,6 @@ class StagedRecords(StagedStore):
         source = int(self._value("SELECT source FROM sources WHERE path = ?", path))
         self._do("UPDATE sources SET run = ? WHERE source = ?", self._run, source)
         self._do("DELETE FROM rejects WHERE source = ?", source)
-        self.changed = True
         return source
 
     def end_source(self, source: int, entry: SourceEntry, *, is_stream: bool = False) -> None:
@@ -151,7 +150,6 @@ class StagedRecords(StagedStore):
         self._dirty.discard(record)
         self._do("DELETE FROM record_keys WHERE record = ?", record)
         self._do("DELETE FROM records WHERE record = ?", record)
-        self.changed = True
 
     def empty_source(self, source: int) -> None:
         """Note that a source is gone, and with it all that it held."""
@@ -161,7 +159,6 @@ class StagedRecords(StagedStore):
         """Forget a source that is gone, with its rejects; its records must have been dropped."""
         self._do("DELETE FROM rejects WHERE source = ?", source)
         self._do("DELETE FROM sources WHERE source = ?", source)
-        self.changed = True
 
 
 def _storable(paper: Paper) -> Paper:

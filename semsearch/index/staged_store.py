@@ -32,16 +32,12 @@ _INCOMING: Final = ".incoming.sqlite"
 
 @dataclass
 class Changes:
-    """How many papers a run added, updated (`re_embedded` of them with another text) and removed."""
+    """How many papers a run added, updated, removed and renamed."""
 
     added: int = 0
     updated: int = 0
-    re_embedded: int = 0
     removed: int = 0
     renamed: int = 0
-
-    def __bool__(self) -> bool:
-        return bool(self.added or self.updated or self.removed)
 
 
 class StagedStore:
@@ -66,7 +62,6 @@ class StagedStore:
         self._held_back: dict[str, list[tuple[Paper, bytes, int]]] = {}
         self._taken_ids: frozenset[str] = frozenset()
         self.changes = Changes()
-        self.changed = base is None
 
     def _prepare(self, new: bool) -> None:
         self._connection.execute("PRAGMA journal_mode = OFF")  # a crash throws the whole staged file away
@@ -123,7 +118,6 @@ class StagedStore:
         self._do("DELETE FROM papers WHERE row = ?", row)
         self._do("DELETE FROM aliases WHERE row = ?", row)
         self.changes.removed += 1
-        self.changed = True
 
     def _keep_data(self, row: int) -> None:
         """Write the data of a record that was its whole paper, before the paper changes or goes."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import codecs
 import io
 import re
-from collections.abc import Callable
 from typing import BinaryIO, Final, cast
 
 from semsearch.readers.base import RecordCounter
@@ -17,8 +16,6 @@ _BLOCK_BYTES: Final = 1 << 16
 _SHORT_LINE_BYTES: Final = 64
 """Of a longer line only those that begin with a white space or outside ASCII are looked at."""
 _BLANK: Final = b" \t\r\n\0\xef\xbb\xbf\xff\xfe"
-_LINE_BYTES: Final = 4096
-"""So much of a line that goes on for ever is kept to tell what it is."""
 
 
 class PatternCounter:
@@ -47,27 +44,6 @@ class PatternCounter:
     def total(self) -> int:
         """Return the number of matches."""
         return self._total + sum(1 for _ in self._pattern.finditer(self._tail))
-
-
-class LineCounter:
-    r"""Counts the lines that a predicate holds for; lines end with `\n`, `\r\n` or `\r`."""
-
-    def __init__(self, counts: Callable[[bytes], bool]) -> None:
-        self._counts = counts
-        self._rest = b""
-        self._total = 0
-
-    def feed(self, block: bytes) -> None:
-        """Count the whole lines so far."""
-        lines = (self._rest + block).splitlines(keepends=True)
-        # The last line may go on, and a carriage return at the end may be half of a line end.
-        rest = lines.pop() if lines else b""
-        self._rest = rest[:_LINE_BYTES] + (b"\r" if rest[_LINE_BYTES:].endswith(b"\r") else b"")
-        self._total += sum(1 for line in lines if self._counts(line))
-
-    def total(self) -> int:
-        """Return the number of lines."""
-        return self._total + (1 if self._rest and self._counts(self._rest) else 0)
 
 
 class FilledLineCounter:

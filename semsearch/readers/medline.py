@@ -10,11 +10,20 @@ from collections.abc import Iterator
 from typing import BinaryIO, Final
 
 from semsearch.identifiers import normalise_doi
-from semsearch.readers.base import VALUE_CHARACTERS, Format, Reading, ReadItem
+from semsearch.readers.base import VALUE_CHARACTERS, Format, ReadItem
 from semsearch.readers.names import given_first, initials_first
 from semsearch.readers.parts import Parts
-from semsearch.readers.tagged import LineHeads, Record, date_in, head_lines, item_of, keywords, pmid_in
-from semsearch.readers.text import Line, TextLines, sniff_text
+from semsearch.readers.tagged import (
+    LineHeads,
+    Record,
+    date_in,
+    head_lines,
+    item_of,
+    keywords,
+    pmid_in,
+    read_tagged,
+)
+from semsearch.readers.text import Line, sniff_text
 
 _KNOWN: Final = frozenset(
     """PMID OWN STAT DA DCOM LR IS VI IP DP TI PG LID AB OAB OABL CI FAU AU AUID AD LA GR PT PL TA JT JID SB
@@ -93,19 +102,7 @@ class _Records:
 
 def read(stream: BinaryIO, name: str) -> Iterator[ReadItem]:
     """Yield one item for every record."""
-    lines = TextLines(stream)
-
-    def items(reading: Reading) -> Iterator[ReadItem]:
-        records = _Records()
-        for line in lines:
-            for record in records.take(line):
-                yield _item(record)
-        if not lines.cut:
-            for record in records.end():
-                yield _item(record)
-        reading.encoding = lines.encoding
-
-    return Reading(items)
+    return read_tagged(stream, _Records(), _item)
 
 
 def _item(record: Record) -> ReadItem:

@@ -11,13 +11,22 @@ from collections.abc import Iterator
 from typing import BinaryIO, Final
 
 from semsearch.identifiers import normalise_doi
-from semsearch.readers.base import VALUE_CHARACTERS, Format, Reading, ReadItem
+from semsearch.readers.base import VALUE_CHARACTERS, Format, ReadItem
 from semsearch.readers.dates import date_of
 from semsearch.readers.fields import field_name
 from semsearch.readers.names import given_first, initials_first
 from semsearch.readers.parts import Parts
-from semsearch.readers.tagged import LineHeads, Record, head_lines, item_of, keywords, most_precise_date, pmid_in
-from semsearch.readers.text import Line, TextLines, sniff_text
+from semsearch.readers.tagged import (
+    LineHeads,
+    Record,
+    head_lines,
+    item_of,
+    keywords,
+    most_precise_date,
+    pmid_in,
+    read_tagged,
+)
+from semsearch.readers.text import Line, sniff_text
 
 _NAMES: Final = {
     "id": ("accessionnumber", "an", "uniqueidentifier", "ui", "pmid"),
@@ -128,19 +137,7 @@ class _Records:
 
 def read(stream: BinaryIO, name: str) -> Iterator[ReadItem]:
     """Yield one item for every record."""
-    lines = TextLines(stream)
-
-    def items(reading: Reading) -> Iterator[ReadItem]:
-        records = _Records()
-        for line in lines:
-            for record in records.take(line):
-                yield _item(record)
-        if not lines.cut:
-            for record in records.end():
-                yield _item(record)
-        reading.encoding = lines.encoding
-
-    return Reading(items)
+    return read_tagged(stream, _Records(), _item)
 
 
 def _item(record: Record) -> ReadItem:

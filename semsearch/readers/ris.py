@@ -11,11 +11,20 @@ from collections.abc import Iterator
 from typing import BinaryIO, Final
 
 from semsearch.identifiers import normalise_arxiv, normalise_doi, normalise_pmid
-from semsearch.readers.base import VALUE_CHARACTERS, Format, Reading, ReadItem
+from semsearch.readers.base import VALUE_CHARACTERS, Format, ReadItem
 from semsearch.readers.names import given_first, initials_first, split_names
 from semsearch.readers.parts import Parts
-from semsearch.readers.tagged import LineHeads, Record, head_lines, item_of, keywords, most_precise_date, pmid_in
-from semsearch.readers.text import Line, TextLines, sniff_text
+from semsearch.readers.tagged import (
+    LineHeads,
+    Record,
+    head_lines,
+    item_of,
+    keywords,
+    most_precise_date,
+    pmid_in,
+    read_tagged,
+)
+from semsearch.readers.text import Line, sniff_text
 
 _KNOWN: Final = frozenset(
     """TY ER ID TI T1 T2 T3 T4 CT BT ST TT AB N1 N2 AU A1 A2 A3 A4 ED AD PY Y1 Y2 DA YR JO JF JA JI J1 J2 J9 VL IS SP EP
@@ -140,27 +149,10 @@ class _Records:
         if record is not None and (self._declared or record.problem or _TEXT_TAGS & record.fields.keys()):
             yield record
 
-    @property
-    def is_open(self) -> bool:
-        """Whether a record has begun and not ended."""
-        return self._open is not None
-
 
 def read(stream: BinaryIO, name: str) -> Iterator[ReadItem]:
     """Yield one item for every record."""
-    lines = TextLines(stream)
-
-    def items(reading: Reading) -> Iterator[ReadItem]:
-        records = _Records()
-        for line in lines:
-            for record in records.take(line):
-                yield _item(record)
-        if not lines.cut:
-            for record in records.end():
-                yield _item(record)
-        reading.encoding = lines.encoding
-
-    return Reading(items)
+    return read_tagged(stream, _Records(), _item)
 
 
 def _item(record: Record) -> ReadItem:

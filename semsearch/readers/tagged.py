@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import BinaryIO, Final, Protocol
 
 from semsearch.paper import collapse_white_space
-from semsearch.readers.base import VALUE_CHARACTERS, Located, ReadItem, Rejected
+from semsearch.readers.base import VALUE_CHARACTERS, Located, Reading, ReadItem, Rejected
 from semsearch.readers.dates import date_of
 from semsearch.readers.fields import WrongType
 from semsearch.readers.parts import Parts
+from semsearch.readers.text import Line, TextLines
 
 RECORD_TOO_LONG: Final = "record longer than 16 Mi characters"
 
@@ -29,6 +30,34 @@ _MONTH_YEAR: Final = re.compile(r"^\s*(\d{1,2})[\s/](\d{4})\s*$", re.ASCII)
 _MAJOR_TOPIC: Final = re.compile(r"(?:(?<=/)|^)\*|\*$")
 """The star by which MEDLINE and Ovid mark a main subject."""
 _PMID_DIGITS: Final = re.compile(r"^\s*(?:pmid\s{0,5}:?\s{0,5})?0*([1-9]\d{0,8})\b", re.IGNORECASE | re.ASCII)
+
+
+class Gatherer(Protocol):
+    """Gathers the lines of one format into records."""
+
+    def take(self, line: Line) -> Iterator[Record]:
+        """Take the next line and yield the records that it ends."""
+        ...
+
+    def end(self) -> Iterator[Record]:
+        """Yield the record that the end of the file ends, if one was begun."""
+        ...
+
+
+def read_tagged(stream: BinaryIO, records: Gatherer, item: Callable[[Record], ReadItem]) -> Reading:
+    """Return the items of a file of tagged records; a record that a cut file ends in is not given."""
+    lines = TextLines(stream)
+
+    def items(reading: Reading) -> Iterator[ReadItem]:
+        for line in lines:
+            for record in records.take(line):
+                yield item(record)
+        if not lines.cut:
+            for record in records.end():
+                yield item(record)
+        reading.encoding = lines.encoding
+
+    return Reading(items)
 
 
 @dataclass(slots=True)

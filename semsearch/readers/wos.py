@@ -11,11 +11,20 @@ from collections.abc import Iterator, Sequence
 from typing import BinaryIO, Final
 
 from semsearch.identifiers import normalise_doi
-from semsearch.readers.base import VALUE_CHARACTERS, Format, Reading, ReadItem
+from semsearch.readers.base import VALUE_CHARACTERS, Format, ReadItem
 from semsearch.readers.names import given_first
 from semsearch.readers.parts import Parts
-from semsearch.readers.tagged import LineHeads, Record, head_lines, item_of, keywords, most_precise_date, pmid_in
-from semsearch.readers.text import Line, TextLines, sniff_text
+from semsearch.readers.tagged import (
+    LineHeads,
+    Record,
+    head_lines,
+    item_of,
+    keywords,
+    most_precise_date,
+    pmid_in,
+    read_tagged,
+)
+from semsearch.readers.text import Line, sniff_text
 
 _TAG: Final = re.compile(r"([A-Z][A-Z0-9])(?: (.*)|\s*$)", re.DOTALL)
 _FILE_TAGS: Final = frozenset(("FN", "VR", "EF"))
@@ -75,19 +84,7 @@ class _Records:
 
 def read(stream: BinaryIO, name: str) -> Iterator[ReadItem]:
     """Yield one item for every record."""
-    lines = TextLines(stream)
-
-    def items(reading: Reading) -> Iterator[ReadItem]:
-        records = _Records()
-        for line in lines:
-            for record in records.take(line):
-                yield item_of_wos(record)
-        if not lines.cut:
-            for record in records.end():
-                yield item_of_wos(record)
-        reading.encoding = lines.encoding
-
-    return Reading(items)
+    return read_tagged(stream, _Records(), item_of_wos)
 
 
 def item_of_wos(record: Record) -> ReadItem:

@@ -88,7 +88,7 @@ def test_what_holds_no_papers_is_left_out(tmp_path: Path) -> None:
     path = archive_of(tmp_path / "a.zip", {
         name: RECORD for name in (
             "__MACOSX/._x.jsonl", ".hidden.jsonl", ".git/x.jsonl", "in/.hidden/x.jsonl", "README.md", "LICENSE",
-            "f.pdf", "x.jsonl", "beir/corpus.jsonl", "beir/queries.jsonl", "beir/qrels/test.tsv", "other/queries.jsonl",
+            "f.png", "x.jsonl", "beir/corpus.jsonl", "beir/queries.jsonl", "beir/qrels/test.tsv", "other/queries.jsonl",
             "other/qrels/test.tsv")})
     assert [name.removeprefix(f"{path}/") for name in names(path)] == [
         "beir/corpus.jsonl", "other/qrels/test.tsv", "other/queries.jsonl", "x.jsonl"]

@@ -5,15 +5,37 @@ from __future__ import annotations
 import io
 import random
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from semsearch.readers import SourceReader
 from semsearch.readers.base import Located, RecordCounter, Rejected
-from semsearch.readers.counting import CountedStream, FilledLineCounter, LineCounter, PatternCounter
+from semsearch.readers.counting import CountedStream, FilledLineCounter, PatternCounter
 from semsearch.readers.source_reader import UNREAD
 from semsearch.readers.sources import SourceFile
+
+
+class LineCounter:
+    r"""Counts the lines that a predicate holds for; lines end with `\n`, `\r\n` or `\r`."""
+
+    def __init__(self, counts: Callable[[bytes], bool]) -> None:
+        self._counts = counts
+        self._rest = b""
+        self._total = 0
+
+    def feed(self, block: bytes) -> None:
+        """Count the whole lines so far."""
+        lines = (self._rest + block).splitlines(keepends=True)
+        # The last line may go on, and a carriage return at the end may be half of a line end.
+        self._rest = lines.pop() if lines else b""
+        self._total += sum(1 for line in lines if self._counts(line))
+
+    def total(self) -> int:
+        """Return the number of lines."""
+        return self._total + (1 if self._rest and self._counts(self._rest) else 0)
+
 
 PIECES = [b"TY  - BOOK\n", b"plain\r\n", b"\r", b"\n\n", b"<rec>", b"<rec id='1'>", b"x" * 299, "é".encode()]
 
