@@ -321,3 +321,15 @@ def test_one_broken_row_costs_no_other(data: st.DataObject) -> None:
     titles, rejects = titles_and_rejects("id,title,abstract,year\n" + "\n".join(rows) + "\n")
     assert titles == [f"Title {number}" for number in range(len(rows)) if number != broken]
     assert rejects == [(broken + 2, UNCLOSED_QUOTE)]
+
+
+def test_the_headers_of_openalex_and_of_zotero_s_edited_books(tmp_path: Path) -> None:
+    (tmp_path / "works.csv").write_text(
+        "id,title,authorships.author.display_name,ids.pmid\n"
+        "https://openalex.org/W12345,On whales,Ann Lee|Bo Ek,https://pubmed.ncbi.nlm.nih.gov/123\n", encoding="utf-8")
+    (tmp_path / "zotero.csv").write_text("Key,Title,Author,Editor\nAB12,A book of whales,,\"Lee, Ann; Ek, Bo\"\n",
+                                         encoding="utf-8")
+    (work,), (book,) = ([item.paper for item in SourceReader(expand_sources([tmp_path / name])[0])
+                         if isinstance(item, Located)] for name in ("works.csv", "zotero.csv"))
+    assert (work.authors, dict(work.identifiers)["pmid"]) == (("Ann Lee", "Bo Ek"), "123")
+    assert book.authors == ("Lee, Ann", "Ek, Bo")
