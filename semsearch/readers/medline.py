@@ -149,7 +149,7 @@ def _doi(record: Record) -> str:
     return normalise_doi(found.group(1)) if found else ""
 
 
-class _Counter:
+class _Counter(LineHeads):
     """Counts the tags that stand behind a blank line, and each `PMID` that is not the first since."""
 
     _tag: Final = re.compile(
@@ -157,17 +157,9 @@ class _Counter:
         % "|".join(sorted(_KNOWN, key=len, reverse=True)).encode())
 
     def __init__(self) -> None:
-        self._lines = LineHeads(self._see)
+        super().__init__()
         self._after_blank = True
         self._has_number = False
-        self._count = 0
-
-    def feed(self, block: bytes) -> None:
-        self._lines.feed(block)
-
-    def total(self) -> int:
-        self._lines.finish()
-        return self._count
 
     def _see(self, line: bytes) -> None:
         if not line.strip():

@@ -195,21 +195,10 @@ def _source_date(source: str) -> str:
     return date_of("-".join(filter(None, numbers.groups()))) if numbers else date_of(text)
 
 
-class _Counter:
+class _Counter(LineHeads):
     """Counts the lines that hold the number of a record."""
 
     _start: Final = re.compile(rb"\s*<\s*\d{1,9}\s*>\s*(?:\.\s*)?$")
-
-    def __init__(self) -> None:
-        self._lines = LineHeads(self._see)
-        self._count = 0
-
-    def feed(self, block: bytes) -> None:
-        self._lines.feed(block)
-
-    def total(self) -> int:
-        self._lines.finish()
-        return self._count
 
     def _see(self, line: bytes) -> None:
         self._count += bool(self._start.match(line))

@@ -117,26 +117,24 @@ def _lines_of(record: Record) -> list[str]:
     return record.fields["text"][0] if record.fields else []
 
 
-class _Counter:
+class _Counter(LineHeads):
     """Counts the numbers behind two blank lines and the PubMed ids, and takes the larger count.
 
     Every citation has both, so that one which lost either is counted still.
     """
 
     def __init__(self, start: bytes, pmid: bytes) -> None:
+        super().__init__()
         self._start = re.compile(start)
-        self._lines = LineHeads(self._see)
         self._pmids = PatternCounter(pmid)
         self._blanks = 2
-        self._count = 0
 
     def feed(self, block: bytes) -> None:
-        self._lines.feed(block)
+        super().feed(block)
         self._pmids.feed(block)
 
     def total(self) -> int:
-        self._lines.finish()
-        return max(self._count, self._pmids.total())
+        return max(super().total(), self._pmids.total())
 
     def _see(self, line: bytes) -> None:
         if not line.strip():

@@ -242,7 +242,7 @@ def _pmid(record: Record, links: list[str]) -> str:
     return next((pmid_in(number) for number in numbers if _DIGITS.match(number)), "")
 
 
-class _Counter:
+class _Counter(LineHeads):
     """Counts the lines that begin a record, and the stretches outside records that have a title or an abstract."""
 
     _type: Final = re.compile(rb"TY  -|\s{0,4}(?i:TY)\s{1,4}-(?:\s|$)")
@@ -250,16 +250,8 @@ class _Counter:
     _text: Final = re.compile(rb"(?:TI|T1|CT|BT|ST|TT|AB|N2)  -|\s{0,4}(?i:TI|T1|CT|BT|ST|TT|AB|N2)\s{1,4}-(?:\s|$)")
 
     def __init__(self) -> None:
-        self._lines = LineHeads(self._see)
+        super().__init__()
         self._inside = False
-        self._count = 0
-
-    def feed(self, block: bytes) -> None:
-        self._lines.feed(block)
-
-    def total(self) -> int:
-        self._lines.finish()
-        return self._count
 
     def _see(self, line: bytes) -> None:
         if self._type.match(line):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import BinaryIO, Final, Protocol
@@ -170,15 +171,19 @@ def pmid_in(text: str) -> str:
     return found.group(1) if found else ""
 
 
-class LineHeads:
-    """Shows the beginning of every line of a file to `see`, in bounded memory: the base of counters of records.
+class LineHeads(ABC):
+    """Counts records by the beginnings of a file's lines, which `_see` is shown, in bounded memory.
 
     Lines end with LF, CRLF or bare CR.
     """
 
-    def __init__(self, see: Callable[[bytes], None]) -> None:
-        self._see = see
+    def __init__(self) -> None:
         self._rest = b""
+        self._count = 0
+
+    @abstractmethod
+    def _see(self, line: bytes) -> None:
+        """Add to the count what this line, without its end, says of records."""
 
     def feed(self, block: bytes) -> None:
         """Take the next bytes; the last line may go on, and a carriage return at the end may be half of a line end."""
@@ -189,11 +194,12 @@ class LineHeads:
         ended = rest.endswith(b"\r")
         self._rest = _beginning(rest) + (b"\r" if ended and len(rest) > _HEAD_BYTES else b"")
 
-    def finish(self) -> None:
-        """Show the last line."""
+    def total(self) -> int:
+        """Return the number of records, after the last line."""
         if self._rest:
             self._show(self._rest)
             self._rest = b""
+        return self._count
 
     def _show(self, line: bytes) -> None:
         line = _beginning(line).strip(b"\r\n")

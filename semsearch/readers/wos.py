@@ -133,7 +133,7 @@ def _keywords(record: Record, number: str) -> list[str]:
     return keywords(record.values("DE", "AK") if number.startswith(_INSPEC) else record.values("DE", "AK", "ID"))
 
 
-class _Counter:
+class _Counter(LineHeads):
     """Counts the lines that begin a record, and the stretches outside records that have a title or an abstract."""
 
     _text: Final = re.compile(rb"(?:TI|AB)(?: |\s*$)")
@@ -141,16 +141,8 @@ class _Counter:
     _end: Final = re.compile(rb"(?:ER|EF|FN|VR)(?: |\s*$)")
 
     def __init__(self) -> None:
-        self._lines = LineHeads(self._see)
+        super().__init__()
         self._inside = False
-        self._count = 0
-
-    def feed(self, block: bytes) -> None:
-        self._lines.feed(block)
-
-    def total(self) -> int:
-        self._lines.finish()
-        return self._count
 
     def _see(self, line: bytes) -> None:
         if self._start.match(line) or (not self._inside and self._text.match(line)):

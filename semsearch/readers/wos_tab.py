@@ -68,21 +68,10 @@ def _item(line: Line, tags: Sequence[str]) -> ReadItem:
     return item_of_wos(record)
 
 
-class _Counter:
+class _Counter(LineHeads):
     """Counts the lines that are not blank and no header."""
 
     _header: Final = re.compile(rb"[A-Z][A-Z0-9](?:\t[A-Z][A-Z0-9]){3,}(?:\t|\s*$)")
-
-    def __init__(self) -> None:
-        self._lines = LineHeads(self._see)
-        self._count = 0
-
-    def feed(self, block: bytes) -> None:
-        self._lines.feed(block)
-
-    def total(self) -> int:
-        self._lines.finish()
-        return self._count
 
     def _see(self, line: bytes) -> None:
         if line.strip() and not self._header.match(line):
