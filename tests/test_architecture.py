@@ -24,7 +24,7 @@ PACKAGE = ROOT / "semsearch"
 # A module may import from its own layer and from those before it. The package itself only gathers what others offer.
 LAYERS = [
     # 0 vocabulary
-    {"errors", "identifiers", "paper", "cleaning", "merging", "ranking", "encoding", "progress"},
+    {"errors", "identifiers", "paper", "cleaning", "merging", "filters", "ranking", "encoding", "progress"},
     # 1 sources and sinks
     {"readers", "writers", "models", "encoder", "sample"},
     # 2 storage
