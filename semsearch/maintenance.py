@@ -65,6 +65,8 @@ class IndexInfo:
     factory: str
     search_parameters: dict[str, int]
     recall_at_10: float | None
+    language: str
+    distinct_texts: int
     size_bytes: int
     waiting_vectors: int
     sources: tuple[SourceCounts, ...]
@@ -141,8 +143,8 @@ def verify(index_folder: Path | str) -> VerifyReport:
             if file_sha256(generation.path(name)) != entry.sha256:
                 problems.append(f"{generation.path(name)} is not what was written (its checksum differs)")
         known = {MANIFEST, *generation.manifest.files}
-        notes += [f"{path} does not belong to the index" for path in sorted(generation.folder.iterdir())
-                  if path.name not in known]
+        notes += [f"{generation.path(name)} does not belong to the index"
+                  for name in generations.file_names(generation.folder) if name not in known]
         if not problems:
             problems += _count_problems(index_folder)
     finally:
@@ -159,6 +161,8 @@ def describe(index_folder: Path | str) -> IndexInfo:
     Raises:
         IndexNotFound, IndexDamaged, IndexFormatUnsupported: it cannot be read.
     """
+    from semsearch.index.lexical_writer import count_documents
+
     index_folder = Path(index_folder)
     with IndexReader(index_folder) as reader:
         manifest, encoder = reader.manifest, reader.manifest.encoder
@@ -172,6 +176,7 @@ def describe(index_folder: Path | str) -> IndexInfo:
             without_abstract=reader.papers.without_abstract(),
             truncated=int((reader.vectors.token_counts > encoder.max_tokens).sum()), factory=manifest.factory,
             search_parameters=manifest.search_parameters, recall_at_10=manifest.recall_at_10,
+            language=manifest.language, distinct_texts=count_documents(reader.generation.folder),
             size_bytes=_size_bytes(index_folder),
             waiting_vectors=sum(log.records for log in logs), sources=tuple(reader.papers.source_counts()),
             remembered=tuple(s.path for s in reader.state.sources))
@@ -251,7 +256,7 @@ def _count_problems(index_folder: Path) -> list[str]:
             if not all(np.allclose(np.linalg.norm(reader.vectors.vectors_at(block), axis=1), 1.0, atol=1e-3)
                        for block in blocks):
                 problems.append("some vectors are not of length 1")
-            return problems
+            return problems + reader.lexical.count_problems(keys)
     except IndexStoreError as error:
         return [error.message]
 

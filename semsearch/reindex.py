@@ -6,7 +6,6 @@ import time
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from semsearch.build import vectorise_and_publish
 from semsearch.encoding import EncoderIdentity, EncoderRequest
 from semsearch.index import generations
 from semsearch.index.locks import build_lock
@@ -17,7 +16,7 @@ from semsearch.index.vector_log import remove_other_fingerprints
 from semsearch.intake import Intake
 from semsearch.progress import Progress, Silent
 from semsearch.provider import EncoderProvider, LocalModels, request_for
-from semsearch.publish import AUTO_FACTORY
+from semsearch.publish import AUTO_FACTORY, Plan, check_language_asked, vectorise_and_publish
 from semsearch.summary import BuildSummary, summarise
 
 
@@ -29,6 +28,7 @@ class ReindexOptions:
     revision: str | None = None
     max_tokens: int | None = None
     factory: str | None = None
+    language: str | None = None
     device: str = "auto"
     trust_remote_code: bool = False
 
@@ -38,20 +38,23 @@ def reindex_index(index_folder: Path | str, options: ReindexOptions | None = Non
     """Publish the next generation of an index without its source files, and return what was done.
 
     Encodes what lacks a vector (with another model or limit: everything), takes out the rows of deleted papers, and
-    removes vectors kept for encoders that the index no longer uses. The generation before answers until the new one is
+    removes vectors kept for encoders that the index no longer uses. Brings an index of an older format up to date, and
+    makes a damaged lexical index again. The generation before answers until the new one is
     published, and stays if anything fails.
 
     Raises:
         ModelError, IndexStoreError, UsageError: as `semsearch.errors` says.
     """
     options, provider, progress = options or ReindexOptions(), provider or LocalModels(), progress or Silent()
+    check_language_asked(options.language)
     folder, begun = Path(index_folder), time.monotonic()
     if not folder.is_dir():
         raise generations.not_found(folder)
     with build_lock(folder, "reindex"):
-        with IndexReader(folder) as base:
+        with IndexReader(folder, repairing=True) as base:
             request, identity = _encoder_wanted(base, options, provider)
             factory = options.factory or str(base.manifest.notes.get("factory_asked", AUTO_FACTORY))
+            plan = Plan(identity, factory, options.language or base.manifest.language, sorted(base.state.deletions))
             with generations.staging(folder) as staging:
                 staged = StagedPapers(staging / PAPERS, base.generation.checked_path(PAPERS))
                 try:
@@ -59,8 +62,7 @@ def reindex_index(index_folder: Path | str, options: ReindexOptions | None = Non
                     staged.merge(base.state.deletions.values())
                     staged.compact()
                     published, encoded = vectorise_and_publish(
-                        folder, staging, staged, base, provider, request, identity, factory,
-                        sorted(base.state.deletions), progress)
+                        folder, staging, staged, base, provider, request, plan, progress)
                 finally:
                     staged.abandon()
         remove_other_fingerprints(folder, identity.fingerprint)

@@ -2,8 +2,8 @@
 
     python damage_worker.py TEMPLATE FOLDER FILE
 
-TEMPLATE is a folder with `papers.jsonl` and `index`; FILE is relative to the index, with `*` for one name. On stdout
-comes a line of JSON for each damage, before it the damage itself, so that a crash can be told.
+TEMPLATE is a folder with `papers.jsonl` and `index`; FILE is relative to the index, with `*` for one name: the largest
+that fits. On stdout comes a line of JSON for each damage, before it the damage itself, so that a crash can be told.
 """
 
 from __future__ import annotations
@@ -89,6 +89,7 @@ def read_all(index: Path) -> None:
                 with suppress(SemsearchError):
                     find(name, reader.hidden)
         reader.vectors.vectors_at(np.arange(len(reader.vectors.rows)))
+        reader.lexical.top(reader.lexical.parse('"graph" of a protein -study'), 5)
 
 
 def search(index: Path) -> list[list[tuple[str, float]]]:
@@ -109,6 +110,9 @@ def is_true(index: Path, count: int, deleted: bool) -> bool:
         texts = [paper.text for _, paper in reader.papers]
         expected = FakeEncoder(EncoderRequest()).encode_documents(texts)
         found = EncodedTexts(reader.vectors.vectors_at(np.arange(len(texts))), reader.vectors.token_counts)
+        by_words = reader.lexical.top(reader.lexical.parse("plasma"), len(texts)).rows.tolist()
+        if sorted(by_words) != [row for row, text in enumerate(texts) if "plasma" in text.replace(".", " ").split()]:
+            return False
         return bool((expected.vectors == found.vectors).all() and (expected.token_counts == found.token_counts).all())
 
 
@@ -168,7 +172,8 @@ class Probe:
 
 def main() -> None:
     template, folder, pattern = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]
-    (name,) = [path.relative_to(template / "index") for path in (template / "index").glob(pattern)]
+    found = max((template / "index").glob(pattern), key=lambda path: path.stat().st_size)
+    name = found.relative_to(template / "index")
     content = (template / "index" / name).read_bytes()
     for number, (damage, change) in enumerate(damages(len(content), pattern)):
         case = folder / str(number)

@@ -22,7 +22,7 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("template")
     damage_worker.make_template(folder)
     report = verify(folder / "index")
-    assert (report.problems, len(report.notes), report.files_checked) == ((), 1, 5)
+    assert (report.problems, len(report.notes), report.files_checked > 10) == ((), 1, True)
     assert damage_worker.is_true(folder / "index", damage_worker.COUNT, deleted=True)
     return folder
 
@@ -39,6 +39,9 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
         f"{GENERATION}/vector_keys.npy",
         f"{GENERATION}/index.faiss",
         f"{GENERATION}/rejects.jsonl",
+        f"{GENERATION}/lexical/meta.json",
+        f"{GENERATION}/lexical/rows.npy",
+        f"{GENERATION}/lexical/*.idx",
         "vectors/*/*.log",
         "build.lock",
         "publish.lock",
@@ -55,7 +58,7 @@ def test_damage_is_noticed_and_named_and_mended(template, tmp_path, file):
     lines = done.stdout.splitlines()
     assert done.returncode == 0, f"died after {lines[-1:]}: {done.stderr[-3000:]}"
     cases = [(damage, json.loads(found)) for damage, found in zip(lines[::2], lines[1::2], strict=True)]
-    (size,) = [path.stat().st_size for path in (template / "index").glob(file)]
+    size = max(path.stat().st_size for path in (template / "index").glob(file))
     whole = damage_worker.search(template / "index")
     wrong = []
     last_cut = f"cut {size - 1}"  # of state.json the newline at its end
@@ -69,7 +72,7 @@ def test_damage_is_noticed_and_named_and_mended(template, tmp_path, file):
             complaints.append("a build took the damage over into a generation that passes for sound")
         is_harmless = file.endswith((".lock", ".log")) or (file == "state.json" and damage in ("missing", last_cut))
         told = " ".join([found["problems"], found["notes"], *found["said"].values()])
-        if not is_harmless and Path(file).name not in told:
+        if not is_harmless and Path(file).name.lstrip("*") not in told:
             complaints.append(f"not named: {found}")
         if not is_harmless and not found["problems"] and "IndexDamaged" not in told:
             complaints.append(f"not called damage: {found}")

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
+import shutil
 import sqlite3
 from pathlib import Path
 
@@ -10,7 +13,7 @@ import pytest
 from fakes import FakeProvider
 from made_papers import answers, generation_folder, papers_in, record, records, run_build, write_jsonl
 
-from semsearch.errors import IndexNotFound, UsageError
+from semsearch.errors import IndexFormatUnsupported, IndexNotFound, UsageError
 from semsearch.index.reader import IndexReader
 from semsearch.maintenance import delete, describe, restore, verify
 from semsearch.reindex import ReindexOptions, reindex_index
@@ -104,3 +107,49 @@ def test_what_makes_no_sense_changes_nothing(index, fake_provider, tmp_path):
         reindex_index(tmp_path / "nothing", provider=fake_provider)
     assert not (tmp_path / "nothing").exists()
     assert (answers(index), describe(index).generation) == (before, 1)
+
+
+def make_format_1(index: Path) -> None:
+    """Take out of an index what the first format did not have."""
+    folder = generation_folder(index)
+    shutil.rmtree(folder / "lexical")
+    with sqlite3.connect(folder / "papers.sqlite") as connection:
+        connection.execute("DROP TABLE facets")
+    connection.close()
+    manifest = json.loads((folder / "manifest.json").read_text())
+    del manifest["language"]
+    content = (folder / "papers.sqlite").read_bytes()
+    entry = {"size_bytes": len(content), "sha256": hashlib.sha256(content).hexdigest(),
+             "head_sha256": hashlib.sha256(content[:256]).hexdigest()}
+    files = {name: entry for name, entry in manifest["files"].items() if not name.startswith("lexical/")}
+    manifest |= {"format": 1, "files": {**files, "papers.sqlite": entry}}
+    written = json.dumps(manifest).encode()
+    (folder / "manifest.json").write_bytes(written)
+    (index / "CURRENT").write_text(f"{folder.name} {hashlib.sha256(written).hexdigest()}\n")
+
+
+def test_an_index_of_the_first_format_is_brought_up_to_date(index, fake_provider, tmp_path):
+    hits = answers(index)
+    make_format_1(index)
+    source = write_jsonl(tmp_path / "papers.jsonl", records(40))
+    before = inodes(index)
+    for act in (IndexReader, describe, lambda i: delete(i, ["p1"]), lambda i: run_build([source], i)):
+        with pytest.raises(IndexFormatUnsupported, match="has format 1") as caught:
+            act(index)
+        assert "semsearch reindex index" in caught.value.way_out
+    assert "has format 1" in verify(index).problems[0]
+    summary = reindex_index(index, provider=fake_provider)
+    assert (summary.encoded, summary.reused, summary.papers, fake_provider.loaded) == (0, 40, 40, 0)
+    assert {name: inodes(index)[name] for name in ("vectors.npy", "vector_keys.npy")} == {
+        name: before[name] for name in ("vectors.npy", "vector_keys.npy")
+    }
+    assert verify(index).problems == verify(index).notes == ()
+    assert answers(index) == hits
+    assert run_build([source], index).encoded == 0
+
+
+def test_a_rebuild_of_the_first_format_keeps_its_model(index, tmp_path):
+    make_format_1(index)
+    source = write_jsonl(tmp_path / "papers.jsonl", records(40))
+    run_build([source], index, rebuild=True)
+    assert (describe(index).model, describe(index).papers) == ("first", 40)

@@ -62,6 +62,8 @@ def _fields(info: IndexInfo, *, everything: bool) -> list[tuple[str, str]]:
         ("vectors", f"{info.vectors:,} ({info.coverage:.0%} of the papers)"),
         ("", f"{info.waiting_vectors:,} more wait for the next build" if info.waiting_vectors else ""),
         ("search", _search(info)),
+        ("words", f"{info.language}, of {info.distinct_texts:,} distinct texts" if info.language != "none" else
+         f"just as they are, of {info.distinct_texts:,} distinct texts"),
     ]
     for number, source in enumerate(shown):
         fields.append(("" if number else "sources", f"{source.path}: {source.papers:,} papers ({source.format})"))

@@ -93,7 +93,7 @@ def read_pointer(index_folder: Path) -> Pointer | None:
 
 
 def read_manifest(index_folder: Path) -> Manifest:
-    """Return the manifest of the current generation, whatever state its other files are in.
+    """Return the manifest of the current generation, be it of an older format, whatever state its other files are in.
 
     Raises:
         IndexNotFound: there is none.
@@ -107,11 +107,13 @@ def read_manifest(index_folder: Path) -> Manifest:
         content = path.read_bytes()
     except OSError as error:
         raise _missing(index_folder, path) from error
-    return _checked(content, path, pointer)
+    return _checked(content, path, pointer, repairing=True)
 
 
-def open_current(index_folder: Path) -> Generation:
+def open_current(index_folder: Path, *, repairing: bool = False) -> Generation:
     """Open the current generation for reading.
+
+    `repairing`: for the one who makes the next out of it; it may have an older format and a damaged lexical index.
 
     Raises:
         IndexNotFound: there is none.
@@ -124,7 +126,7 @@ def open_current(index_folder: Path) -> Generation:
                                 "yet: its first build has not finished.",
                                 f"Go on with: semsearch build -i {index_folder.name}")
         try:
-            generation = _open(index_folder, pointer)
+            generation = _open(index_folder, pointer, repairing=repairing)
         except IndexDamaged:
             if read_pointer(index_folder) == pointer:
                 raise
@@ -161,6 +163,7 @@ def take_over(base: Generation, name: str, staged: Path) -> None:
     Raises:
         IndexDamaged: a copy would give a damaged file a checksum that fits.
     """
+    (staged / name).parent.mkdir(exist_ok=True)
     try:
         os.link(base.path(name), staged / name)
     except OSError:
@@ -178,7 +181,9 @@ def publish(index_folder: Path, staged: Path, base: Generation | None,
         IndexChanged: another generation was published since `base` was opened; nothing was changed.
         DiskFull: there is no room; the old generation stays current.
     """
-    entries = {path.name: _entry(path, base) for path in sorted(staged.iterdir())}
+    entries = {name: _entry(staged, name, base) for name in file_names(staged)}
+    for folder in {(staged / name).parent for name in entries} - {staged}:
+        sync_folder(folder)
     with full_disk_named(index_folder), publish_lock(index_folder):
         pointer = _pointer_or_none(index_folder)
         expected = base.manifest.generation if base else None
@@ -196,6 +201,11 @@ def publish(index_folder: Path, staged: Path, base: Generation | None,
         pointer_line = f"{number} {hashlib.sha256(content).hexdigest()}\n"
         write_atomically(index_folder / CURRENT, pointer_line.encode("ascii"))
     return manifest
+
+
+def file_names(folder: Path) -> list[str]:
+    """Return the names of all files in a generation's folder as manifests spell them, sorted."""
+    return sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if not path.is_dir())
 
 
 def prune(index_folder: Path) -> list[int]:
@@ -230,7 +240,7 @@ def index_names(home: Path) -> list[str]:
     return sorted(p.name for p in home.iterdir() if (p / GENERATIONS).is_dir() or (p / CURRENT).is_file())
 
 
-def _open(index_folder: Path, pointer: Pointer) -> Generation | None:
+def _open(index_folder: Path, pointer: Pointer, *, repairing: bool) -> Generation | None:
     """Return the generation, or None where it is being pruned at this moment."""
     folder = index_folder / GENERATIONS / str(pointer.generation)
     path = folder / MANIFEST
@@ -242,8 +252,8 @@ def _open(index_folder: Path, pointer: Pointer) -> Generation | None:
         if not lock_shared(file) or not path.exists():
             file.close()
             return None
-        manifest = _checked(file.read(), path, pointer)
-        manifests.check_files(folder, manifest)
+        manifest = _checked(file.read(), path, pointer, repairing=repairing)
+        manifests.check_files(folder, manifest, lexical=not repairing)
     except BaseException:
         file.close()
         raise
@@ -254,17 +264,18 @@ def _missing(index_folder: Path, path: Path) -> IndexDamaged:
     return manifests.damaged(path, f"is missing, which {index_folder / CURRENT} names")
 
 
-def _checked(content: bytes, path: Path, pointer: Pointer) -> Manifest:
+def _checked(content: bytes, path: Path, pointer: Pointer, *, repairing: bool) -> Manifest:
     if hashlib.sha256(content).hexdigest() != pointer.manifest_sha256:
         raise manifests.damaged(path, f"is not the manifest that {CURRENT} names")
-    return manifests.parse(content, path)
+    return manifests.parse(content, path, outdated=repairing)
 
 
-def _entry(path: Path, base: Generation | None) -> FileEntry:
-    if base is not None and path.name in base.manifest.files:
-        old = base.folder / path.name
+def _entry(staged: Path, name: str, base: Generation | None) -> FileEntry:
+    path = staged / name
+    if base is not None and name in base.manifest.files:
+        old = base.path(name)
         if old.exists() and os.path.samefile(old, path):
-            return base.manifest.files[path.name]
+            return base.manifest.files[name]
     sync_file(path)
     return manifests.describe_file(path)
 

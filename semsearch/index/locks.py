@@ -29,13 +29,23 @@ def build_lock(index_folder: Path, purpose: str) -> Iterator[None]:
     Raises:
         IndexBusy: at once, naming the process that holds it and since when.
     """
-    path = index_folder / BUILD_LOCK
-    with full_disk_named(index_folder), open(path, "a+", encoding="utf-8") as file:
+    with work_lock(index_folder / BUILD_LOCK, purpose, f"writing to the index {index_folder.name!r}",
+                   "Wait until it is done, or stop it: what it has encoded so far is kept. Questions can be asked "
+                   "meanwhile."):
+        yield
+
+
+@contextmanager
+def work_lock(path: Path, purpose: str, work: str, way_out: str) -> Iterator[None]:
+    """Hold the lock that keeps a second process from some work; `work` says it as in "Another process is `work`".
+
+    Raises:
+        IndexBusy: at once, naming the process that holds it and since when.
+    """
+    with full_disk_named(path.parent), open(path, "a+", encoding="utf-8") as file:
         # A lock on a file that its last holder removed with the folder is no lock: the next one would not meet it.
         if not lock_exclusive(file) or not _is_there(path, file):
-            raise IndexBusy(f"Another process is writing to the index {index_folder.name!r}: {_holder(path)}.",
-                            "Wait until it is done, or stop it: what it has encoded so far is kept. Questions can be "
-                            "asked meanwhile.")
+            raise IndexBusy(f"Another process is {work}: {_holder(path)}.", way_out)
         file.truncate(0)
         json.dump({"pid": os.getpid(), "host": socket.gethostname(), "purpose": purpose,
                    "since": datetime.now().astimezone().isoformat(timespec="seconds")}, file)
@@ -44,10 +54,17 @@ def build_lock(index_folder: Path, purpose: str) -> Iterator[None]:
 
 
 @contextmanager
+def waiting_lock(path: Path) -> Iterator[None]:
+    """Hold a lock for which one waits."""
+    with full_disk_named(path.parent), open(path, "a+b") as file:
+        portalocker.lock(file, portalocker.LockFlags.EXCLUSIVE)
+        yield
+
+
+@contextmanager
 def publish_lock(index_folder: Path) -> Iterator[None]:
     """Hold the short lock under which generations are published and `state.json` is changed; waits for it."""
-    with full_disk_named(index_folder), open(index_folder / PUBLISH_LOCK, "a+b") as file:
-        portalocker.lock(file, portalocker.LockFlags.EXCLUSIVE)
+    with waiting_lock(index_folder / PUBLISH_LOCK):
         yield
 
 

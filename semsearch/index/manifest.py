@@ -12,13 +12,23 @@ from semsearch.encoding import EncoderIdentity
 from semsearch.errors import IndexDamaged, IndexFormatUnsupported
 from semsearch.index.durable import file_sha256
 
-FORMAT: Final = 1
+FORMAT: Final = 2
+"""1: without a lexical index and without facets. 2: with both.
+
+Whoever changes which terms a text has raises it, so that no index holds the terms of two rules.
+"""
+_UPGRADED: Final = (1,)
+"""Formats that `reindex` brings up to date from what they hold."""
 MANIFEST: Final = "manifest.json"
 PAPERS: Final = "papers.sqlite"
 VECTORS: Final = "vectors.npy"
 VECTOR_KEYS: Final = "vector_keys.npy"
 FAISS: Final = "index.faiss"
 REJECTS: Final = "rejects.jsonl"
+DEFAULT_LANGUAGE: Final = "english"
+LEXICAL: Final = "lexical"
+"""The folder of the lexical index inside a generation."""
+LEXICAL_ROWS: Final = f"{LEXICAL}/rows.npy"
 HEAD_BYTES: Final = 256
 """How much of each file's beginning is checked whenever it is opened; holds every header that is written here."""
 
@@ -37,7 +47,8 @@ class Manifest:
     """What a generation holds.
 
     `papers` rows, of which `vectors` have a vector. `factory` is the faiss factory string; `search_parameters` are the
-    faiss parameters that reach `recall_at_10` against exact search (None where search is exact).
+    faiss parameters that reach `recall_at_10` against exact search (None where search is exact). `language`: in which
+    words are stemmed, `none` for not at all. A file in a folder has the name `folder/name` in `files`.
     """
 
     generation: int
@@ -50,6 +61,7 @@ class Manifest:
     search_parameters: dict[str, int]
     recall_at_10: float | None
     files: dict[str, FileEntry]
+    language: str = DEFAULT_LANGUAGE
     format: int = FORMAT
     notes: dict[str, Any] = field(default_factory=dict)
 
@@ -58,8 +70,8 @@ class Manifest:
         return json.dumps(asdict(self), indent=1, ensure_ascii=False, sort_keys=True).encode() + b"\n"
 
 
-def parse(content: bytes, path: Path) -> Manifest:
-    """Return the manifest that `content` spells.
+def parse(content: bytes, path: Path, *, outdated: bool = False) -> Manifest:
+    """Return the manifest that `content` spells; one of an older format only where `outdated` is true.
 
     Raises:
         IndexFormatUnsupported: it was written by another format.
@@ -70,17 +82,27 @@ def parse(content: bytes, path: Path) -> Manifest:
         number = data["format"]
     except (ValueError, KeyError, TypeError) as error:
         raise damaged(path, "is not a manifest") from error
-    if number != FORMAT:
-        newer = isinstance(number, int) and number > FORMAT
-        raise IndexFormatUnsupported(
-            f"The index at {path.parent} has format {number}; this version of semsearch reads format {FORMAT}.",
-            "Update semsearch." if newer else "Build the index again from its sources with: semsearch build --rebuild")
+    if number != FORMAT and not (outdated and number in _UPGRADED):
+        raise _unsupported(number, path)
     try:
         data["encoder"] = EncoderIdentity(**data["encoder"])
         data["files"] = {name: FileEntry(**entry) for name, entry in data["files"].items()}
         return Manifest(**data)
     except (KeyError, TypeError, AttributeError) as error:
         raise damaged(path, "lacks a part of a manifest") from error
+
+
+def _unsupported(number: object, path: Path) -> IndexFormatUnsupported:
+    name = _index_name(path)
+    if number in _UPGRADED:
+        return IndexFormatUnsupported(f"The index {name!r} has format {number}; this version of semsearch reads format "
+                                      f"{FORMAT}.", "Bring it up to date from its own papers, encoding nothing, with: "
+                                      f"semsearch reindex {name}")
+    newer = isinstance(number, int) and number > FORMAT
+    return IndexFormatUnsupported(
+        f"The index {name!r} has format {number}; this version of semsearch reads format {FORMAT}.",
+        "Update semsearch." if newer else "Build the index again from its sources with: "
+        f"semsearch build --rebuild -i {name} [SOURCE...]")
 
 
 def describe_file(path: Path) -> FileEntry:
@@ -94,13 +116,20 @@ def head_sha256(path: Path) -> str:
         return hashlib.sha256(file.read(HEAD_BYTES)).hexdigest()
 
 
-def check_files(folder: Path, manifest: Manifest) -> None:
-    """Check that every file is there with its size and its header.
+def is_lexical(name: str) -> bool:
+    """Return whether a file of a generation belongs to its lexical index, which can be made again from the papers."""
+    return name.startswith(f"{LEXICAL}/")
+
+
+def check_files(folder: Path, manifest: Manifest, *, lexical: bool = True) -> None:
+    """Check that every file is there with its size and its header, those of the lexical index only if asked to.
 
     Raises:
         IndexDamaged: naming the file and the way out.
     """
     for name, entry in manifest.files.items():
+        if is_lexical(name) and not lexical:
+            continue
         path = folder / name
         try:
             size = path.stat().st_size
@@ -114,6 +143,9 @@ def check_files(folder: Path, manifest: Manifest) -> None:
 
 def damaged(path: Path, what: str) -> IndexDamaged:
     """Return the error for a file of an index that is not what was written."""
+    if LEXICAL in path.parts[-2:] and path.parts[-4 if path.name != LEXICAL else -3] == "generations":
+        return IndexDamaged(f"The index is damaged: {path} {what}.",
+                            "Its words are found again in its own papers with: semsearch reindex " + _index_name(path))
     return IndexDamaged(f"The index is damaged: {path} {what}.",
                         "Restore that file from a copy, or build the index again from its sources with: "
                         f"semsearch build --rebuild -i {_index_name(path)} [SOURCE...]")

@@ -14,6 +14,9 @@ from semsearch.index.paper_table import PaperTable
 from semsearch.index.state import State, read_state
 
 if TYPE_CHECKING:
+    from semsearch.filters import Filter
+    from semsearch.index.lexical_index import LexicalIndex
+    from semsearch.index.paper_filter import Allowed
     from semsearch.index.vector_index import VectorIndex
 
 
@@ -23,14 +26,14 @@ class IndexReader:
     `hidden` holds the rows of papers that were deleted and whose rows have not gone yet.
     """
 
-    def __init__(self, index_folder: Path | str) -> None:
-        """Open the current generation.
+    def __init__(self, index_folder: Path | str, *, repairing: bool = False) -> None:
+        """Open the current generation; `repairing` as `generations.open_current` says.
 
         Raises:
             IndexNotFound, IndexDamaged, IndexFormatUnsupported: there is nothing to read.
         """
         self.folder = Path(index_folder)
-        self.generation = generations.open_current(self.folder)
+        self.generation = generations.open_current(self.folder, repairing=repairing)
         try:
             self.state: State = read_state(self.folder)
             self.papers = PaperTable(self.generation.path(PAPERS), self.manifest.papers)
@@ -51,10 +54,23 @@ class IndexReader:
 
         return VectorIndex(self.generation.folder, self.manifest)
 
+    @cached_property
+    def lexical(self) -> LexicalIndex:
+        """The words of the papers; opened when first asked for."""
+        from semsearch.index.lexical_index import LexicalIndex
+
+        return LexicalIndex(self.generation.folder, self.manifest)
+
     @property
     def visible(self) -> int:
         """How many papers can be found."""
         return self.manifest.papers - len(self.hidden)
+
+    def allowed(self, filter: Filter) -> Allowed:
+        """Return the rows that meet a filter, deleted papers never among them; raises as `allowed_rows`."""
+        from semsearch.index.paper_filter import allowed_rows
+
+        return allowed_rows(self.papers, filter, self.hidden)
 
     def find(self, name: str) -> int:
         """Return the row of the paper called `name`, as `PaperTable.find`.

@@ -24,6 +24,7 @@ from semsearch.index import manifest as manifests
 from semsearch.index.durable import file_sha256, full_disk_named
 from semsearch.index.keyed_vectors import KEY_DTYPE, KeyedVectors
 from semsearch.index.manifest import FAISS, VECTOR_KEYS, VECTORS, Manifest
+from semsearch.index.row_ranking import Ranking as Ranking
 
 EXACT: Final = "Flat"
 ENTRY_DTYPE: Final = np.dtype([("row", "<i8"), ("tokens", "<i4"), ("key", KEY_DTYPE)])
@@ -35,6 +36,7 @@ _FACTORY: Final = re.compile(rf"(?:(?:PCA|OPQ){_NUMBER}(?:_{_NUMBER})?,)?(?:IVF{
                              rf"|{_HNSW}(?:,{_CODEC})?")
 """Those factories of faiss that are tested here; among the others are some that end the process (HNSW1, PQ8x0)."""
 _BLOCK_ROWS: Final = 65_536
+_READING_ROWS: Final = 8_192
 _TRAINING_ROWS: Final = 200_000
 _RECALL_SAMPLE: Final = 200
 _RECALL_AIM: Final = 0.95
@@ -52,14 +54,6 @@ class Structure:
     factory: str
     search_parameters: dict[str, int]
     recall_at_10: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class Ranking:
-    """Rows by score: `rows` `(k,)` int64, `scores` `(k,)` float32 cosines, best first, ties by row."""
-
-    rows: NDArray[np.int64]
-    scores: NDArray[np.float32]
 
 
 class Blocks(Protocol):
@@ -189,6 +183,22 @@ class VectorIndex:
     def vectors_at(self, positions: NDArray[np.int64]) -> Vectors:
         """Return the `(len(positions), d)` float32 vectors at these positions."""
         return np.ascontiguousarray(self._vectors[positions], dtype=np.float32)
+
+    def cosines(self, query: Vectors, rows: NDArray[np.int64]) -> NDArray[np.float32]:
+        """Return the `(n,)` float32 cosines of one unit vector `(d,)` to these rows, NaN where a row has no vector."""
+        cosines = np.full(len(rows), np.nan, np.float32)
+        positions = self.positions_of(rows)
+        there = np.flatnonzero(positions >= 0)
+        if len(there):
+            places, scores = _nearest(np.ascontiguousarray(query, np.float32).reshape(1, -1),
+                                      self.vectors_at(positions[there]), len(there))
+            cosines[there[places]] = scores
+        return cosines
+
+    def blocks(self) -> Iterator[tuple[NDArray[np.int64], Vectors]]:
+        """Yield (rows, `(b, d)` float32 unit vectors) of all vectors, block by block in the order of the rows."""
+        for start in range(0, len(self.rows), _READING_ROWS):
+            yield self.rows[start:start + _READING_ROWS], np.asarray(self._vectors[start:start + _READING_ROWS])
 
     def search(self, query: Vectors, k: int, allowed: NDArray[np.bool_] | None = None) -> Ranking:
         """Return the k nearest rows to one unit vector `(d,)`; fewer where fewer are allowed and have a vector.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from dataclasses import replace
 
 import pytest
 from fakes import FakeEncoder
@@ -48,9 +49,9 @@ def test_it_is_read_as_it_was_written(manifest, tmp_path):
         b"null",
         b"\xff",
         b"1",
-        b'{"format": 1}',
-        b'{"format": 1, "encoder": 5}',
-        b'{"format": 1, "encoder": {}, "files": {"a": {}}}',
+        b'{"format": 2}',
+        b'{"format": 2, "encoder": 5}',
+        b'{"format": 2, "encoder": {}, "files": {"a": {}}}',
     ],
 )
 def test_what_is_no_manifest_is_damage(content, tmp_path):
@@ -59,13 +60,43 @@ def test_what_is_no_manifest_is_damage(content, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "number, way_out", [(FORMAT + 1, "Update semsearch"), (0, "build --rebuild"), ("x", "build --rebuild")]
+    "number, way_out",
+    [
+        (FORMAT + 1, "Update semsearch"),
+        (1, "semsearch reindex"),
+        (0, "build --rebuild"),
+        ("x", "build --rebuild"),
+        ([], "build --rebuild"),
+    ],
 )
 def test_another_format_is_told_apart(manifest, tmp_path, number, way_out):
     document = {**json.loads(manifest.to_json()), "format": number}
-    with pytest.raises(IndexFormatUnsupported, match=f"format {number}") as caught:
+    with pytest.raises(IndexFormatUnsupported, match="has format ") as caught:
         parse(json.dumps(document).encode(), tmp_path / "manifest.json")
+    assert f"format {number}; " in caught.value.message
     assert way_out in caught.value.way_out
+
+
+def test_the_format_before_is_read_by_whoever_brings_it_up_to_date(manifest, tmp_path):
+    document = {**json.loads(manifest.to_json()), "format": 1}
+    del document["language"]
+    old = parse(json.dumps(document).encode(), tmp_path / "manifest.json", outdated=True)
+    assert (old.format, old.language, old.papers) == (1, "english", 5)
+    with pytest.raises(IndexFormatUnsupported, match="format 0"):
+        parse(json.dumps({**document, "format": 0}).encode(), tmp_path / "manifest.json", outdated=True)
+
+
+def test_files_in_folders_are_checked_and_words_only_where_they_count(manifest, tmp_path):
+    (tmp_path / "generations" / "3" / "lexical").mkdir(parents=True)
+    folder = tmp_path / "generations" / "3"
+    (folder / "lexical" / "meta.json").write_bytes(b"words")
+    held = replace(manifest, files={"lexical/meta.json": describe_file(folder / "lexical" / "meta.json")})
+    check_files(folder, held)
+    (folder / "lexical" / "meta.json").write_bytes(b"word")
+    with pytest.raises(IndexDamaged, match=r"meta\.json has 4 bytes") as caught:
+        check_files(folder, held)
+    assert caught.value.way_out.endswith(f"semsearch reindex {tmp_path.name}")
+    check_files(folder, held, lexical=False)
 
 
 def test_files_are_checked_by_size_and_beginning(manifest, tmp_path):
