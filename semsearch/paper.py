@@ -83,6 +83,8 @@ def collapse_white_space(text: str) -> str:
 
 def comparable(text: str) -> str:
     """Return `text` without case, diacritics and punctuation, for comparing titles and names."""
+    if text.isascii():
+        return _NOT_WORD.sub(" ", text.lower()).strip()
     decomposed = unicodedata.normalize("NFKD", text.casefold())
     bare = "".join(c for c in decomposed if not unicodedata.combining(c))
     return _NOT_WORD.sub(" ", bare).strip()

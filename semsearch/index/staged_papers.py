@@ -14,11 +14,8 @@ from typing import Any, Final
 from numpy.typing import NDArray
 
 from semsearch.identifiers import alias_key
-from semsearch.index.paper_table import (
-    PAPER_COLUMNS,
-    paper_to_columns,
-    read_text_keys,
-)
+from semsearch.index.facets import write_facets
+from semsearch.index.paper_schema import PAPER_COLUMNS, paper_to_columns, read_text_keys
 from semsearch.index.staged_records import StagedRecords
 from semsearch.index.state import Deletion
 from semsearch.merging import cluster, content_key, merge, titles_agree, to_data
@@ -69,7 +66,7 @@ class StagedPapers(StagedRecords):
         moves = [(new, old) for new, old in enumerate(rows) if new != old]
         if moves:
             with self._errors():
-                for table, column in (("papers", "row"), ("aliases", "row"), ("records", "paper")):
+                for table, column in (("papers", "row"), ("aliases", "row"), ("facets", "row"), ("records", "paper")):
                     self._connection.executemany(f"UPDATE {table} SET {column} = ? WHERE {column} = ?", moves)
         self._next_row = len(rows)
 
@@ -163,6 +160,7 @@ class StagedPapers(StagedRecords):
         with self._errors():
             self._connection.executemany("INSERT OR IGNORE INTO aliases VALUES (?, ?)",
                                          [(key, row) for key in sorted(keys)])
+            write_facets(self._connection, [(row, paper)], self._now)
         return row, paper.id
 
     def _free_id(self, paper: Paper) -> str:

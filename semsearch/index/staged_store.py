@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import sqlite3
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,16 +14,10 @@ from typing import Any, Final
 
 from semsearch.errors import IndexDamaged
 from semsearch.index.durable import disk_full
-from semsearch.index.paper_table import (
-    PAPER_COLUMNS,
-    SCHEMA,
-    SourceCounts,
-    StoredReject,
-    damage_named,
-    paper_from_columns,
-    read_rejects,
-    read_source_counts,
-)
+from semsearch.index.facets import FACETS_SCHEMA, has_facets, write_facets
+from semsearch.index.manifest import FORMAT
+from semsearch.index.paper_schema import PAPER_COLUMNS, SCHEMA, damage_named, paper_from_columns
+from semsearch.index.source_counts import SourceCounts, StoredReject, read_rejects, read_source_counts
 from semsearch.merging import from_data, linking_keys, to_data
 from semsearch.paper import Paper
 
@@ -52,9 +47,13 @@ class StagedStore:
         try:
             with self._errors():
                 self._prepare(new=base is None)
+                if base is not None and not has_facets(self._connection):
+                    self._make_facets(added=int(base.stat().st_mtime))
         except BaseException:
             self.abandon()
             raise
+        # Later than all before, whatever the clock says: by this number it is known what came in since.
+        self._now = max(int(time.time()), 1 + (self._value("SELECT MAX(added) FROM facets") or 0))
         self._run = 1 + (self._value("SELECT MAX(run) FROM records") or 0)
         self._next_row = 1 + self._value("SELECT COALESCE(MAX(row), -1) FROM papers")
         self._last_record = int(self._value("SELECT COALESCE(MAX(record), 0) FROM records"))
@@ -73,6 +72,14 @@ class StagedStore:
         self._connection.execute("PRAGMA incoming.journal_mode = OFF")
         self._connection.execute("CREATE TABLE incoming.records_data (record INTEGER PRIMARY KEY, data TEXT NOT NULL)")
         self._connection.execute("BEGIN")
+
+    def _make_facets(self, added: int) -> None:
+        """Give facets to the copy of a table of format 1, which has none and does not say when papers were added."""
+        for statement in filter(str.strip, FACETS_SCHEMA.split(";")):
+            self._connection.execute(statement)
+        self._connection.execute(f"PRAGMA user_version = {FORMAT}")
+        rows = self._connection.execute(f"SELECT row, {', '.join(PAPER_COLUMNS)} FROM papers ORDER BY row")
+        write_facets(self._connection, ((row, paper_from_columns(values, self._path)) for row, *values in rows), added)
 
     def close(self) -> None:
         """Commit and close the file, whole on disk but not yet synced."""
@@ -117,6 +124,7 @@ class StagedStore:
     def _remove_row(self, row: int) -> None:
         self._do("DELETE FROM papers WHERE row = ?", row)
         self._do("DELETE FROM aliases WHERE row = ?", row)
+        self._do("DELETE FROM facets WHERE row = ?", row)
         self.changes.removed += 1
 
     def _keep_data(self, row: int) -> None:

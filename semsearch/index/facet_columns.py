@@ -1,0 +1,37 @@
+"""Facets of all papers at once: when each came into the index, and which share a title."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from semsearch.index.manifest import PAPERS
+from semsearch.index.paper_schema import damage_named, open_read_only
+from semsearch.index.reader import IndexReader
+
+
+def arrivals(reader: IndexReader) -> NDArray[np.int64]:
+    """Return when each paper was first given its row, by row: `(papers,)` int64, UTC seconds."""
+    return np.array([added for (added,) in _select(reader, "SELECT added FROM facets ORDER BY row")], np.int64)
+
+
+def shared_titles(reader: IndexReader) -> list[tuple[str, list[int]]]:
+    """Return (folded title, its rows in order) of each title that several papers have, in the order of the titles.
+
+    Titles that only stand in for missing ones are none.
+    """
+    groups: dict[str, list[int]] = {}
+    for title, row in _select(reader, "SELECT facets.title, row FROM facets JOIN papers USING (row) WHERE "
+                                      "NOT title_stands_in AND facets.title != '' AND facets.title IN (SELECT title "
+                                      "FROM facets GROUP BY title HAVING COUNT(*) > 1) ORDER BY facets.title, row"):
+        groups.setdefault(title.strip(), []).append(row)
+    return [(title, rows) for title, rows in groups.items() if title and len(rows) > 1]
+
+
+def _select(reader: IndexReader, statement: str) -> list[Any]:
+    path = reader.generation.path(PAPERS)
+    with damage_named(path), closing(open_read_only(path)) as connection:
+        return connection.execute(statement).fetchall()
