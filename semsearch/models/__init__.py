@@ -4,11 +4,13 @@ Imports neither torch nor sentence_transformers, so that an index can be checked
 """
 
 from semsearch.models.cache import cache_folder
+from semsearch.models.cross_encoder import refuse_foreign_activation
 from semsearch.models.fingerprint import identify
 from semsearch.models.layout import MIN_TOKENS, Prompts, needs_another_repository, read_prompts, refuse_foreign_code
-from semsearch.models.resolve import LocalModel, resolve_model
+from semsearch.models.resolve import CROSS_ENCODER, LocalModel, resolve_model
 
 __all__ = [
+    "CROSS_ENCODER",
     "MIN_TOKENS",
     "LocalModel",
     "Prompts",
@@ -16,6 +18,7 @@ __all__ = [
     "identify",
     "needs_another_repository",
     "read_prompts",
+    "refuse_foreign_activation",
     "refuse_foreign_code",
     "resolve_model",
 ]

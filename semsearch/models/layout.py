@@ -18,6 +18,8 @@ TOKENIZER_VOCABULARIES: Final = (
     "vocab.txt", "vocab.json", "merges.txt", "sentencepiece.bpe.model", "spiece.model", "tokenizer.model",
     "added_tokens.json",
 )
+CLASSIFIER: Final = "ForSequenceClassification"
+"""How the architectures end that give a text scores and no vector; cross-encoders are such."""
 DOCUMENT_PROMPTS: Final = ("document", "passage", "corpus")
 
 _SENTENCE_TRANSFORMERS: Final = "sentence_transformers."
@@ -90,7 +92,8 @@ def read_modules(folder: Path) -> tuple[Module, ...]:
     """Return the modules of a model in their order.
 
     A model without modules.json is a bare transformer: it gets the pooling that sentence-transformers gives it, the
-    mean of its tokens, or the last token where it was trained to continue text.
+    mean of its tokens, or the last token where it was trained to continue text. A classifier, such as a cross-encoder,
+    gets none.
     Raises ModelUnusable where modules.json makes no sense or leads out of the folder.
     """
     entries = _parse_json(folder / "modules.json")
@@ -124,14 +127,19 @@ def _read_module_config(kind: str, folder: Path) -> dict[str, Any]:
 
 def _modules_of_bare_transformer(folder: Path) -> tuple[Module, ...]:
     config = read_json(folder / "config.json")
-    architecture = str((config.get("architectures") or [""])[0])
-    if architecture.endswith("ForSequenceClassification"):
-        raise ModelUnusable(f"{folder} holds a classifier or reranker ({architecture}), which gives no vector.",
-                            "Give a model that was made for embeddings.")
+    architecture = architecture_of(config)
+    if architecture.endswith(CLASSIFIER):
+        return (Module("Transformer", "sentence_transformers.models.Transformer", folder, {}),)
     continues_text = architecture.endswith("ForCausalLM") and config.get("is_causal", True)
     pooling = {"pooling_mode": "lasttoken" if continues_text else "mean"}
     return (Module("Transformer", "sentence_transformers.models.Transformer", folder, {}),
             Module("Pooling", "sentence_transformers.models.Pooling", folder, pooling))
+
+
+def architecture_of(config: dict[str, Any]) -> str:
+    """Return the class that a config.json was written by, `""` where it does not say."""
+    architectures = config.get("architectures")
+    return str(architectures[0]) if isinstance(architectures, list) and architectures else ""
 
 
 def pooling_modes(config: dict[str, Any]) -> list[str]:
@@ -181,7 +189,19 @@ def weights_files(module: Module) -> list[Path]:
 
 
 def what_is_missing(folder: Path) -> str:
-    """Return which file of the model is missing or cut, as words for a message; empty where the model is complete."""
+    """Return which file of the encoder is missing or cut, as words for a message; empty where it is complete.
+
+    Raises ModelUnusable where it is no encoder but a classifier.
+    """
+    config = {} if (folder / "modules.json").is_file() else read_json(folder / "config.json")
+    if architecture_of(config).endswith(CLASSIFIER):
+        raise ModelUnusable(f"{folder} holds a classifier or reranker ({architecture_of(config)}), which gives no "
+                            "vector.", "Give a model that was made for embeddings.")
+    return missing_file(folder)
+
+
+def missing_file(folder: Path) -> str:
+    """Return which file of a model of any kind is missing or cut, as words; empty where the model is complete."""
     for module in read_modules(folder):
         if not is_known(module):
             continue

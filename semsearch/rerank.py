@@ -1,0 +1,186 @@
+"""A second, slower look at the best hits: a cross-encoder reads question and paper together.
+
+Beside `encoder` the only importer of sentence-transformers, inside functions: importing this module costs nothing.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from semsearch.encoder import _DEVICE, _UNTRAINED_WEIGHT, _encodable, _hub_offline, _silence, choose_device
+from semsearch.errors import EncodingFailed, ModelError, ModelUnusable, UsageError
+from semsearch.models import (
+    CROSS_ENCODER,
+    LocalModel,
+    needs_another_repository,
+    refuse_foreign_activation,
+    refuse_foreign_code,
+    resolve_model,
+)
+from semsearch.models.cross_encoder import WAY_OUT
+from semsearch.ranking import Hit
+
+if TYPE_CHECKING:
+    from sentence_transformers import CrossEncoder
+
+SCORE_KIND: Final = "rerank"
+CPU_BATCH: Final = 8
+GPU_BATCH: Final = 64
+
+_TRIAL: Final = ("Does it answer?", "It does.")
+_SCORE_DECIMALS: Final = 6
+_SHOWN_CHARACTERS: Final = 60
+
+
+def _unheard(amount: int) -> None:
+    """Hear that texts were scored, and say nothing."""
+
+
+class Reranker(Protocol):
+    """Scores how well texts answer a question."""
+
+    def score(self, question: str, texts: Sequence[str], advance: Callable[[int], None] = _unheard
+              ) -> NDArray[np.float32]:
+        """Return the `(n,)` float32 scores of the texts, in their order; higher is better.
+
+        `advance` hears how many more texts were scored.
+        """
+        ...
+
+
+class CrossEncoderReranker:
+    """A `Reranker` made of a loaded model. Made by `load_reranker`."""
+
+    def __init__(self, model: CrossEncoder, name: str) -> None:
+        self._model = model
+        self._name = name
+        self._batch_size = CPU_BATCH if model.device.type == "cpu" else GPU_BATCH
+
+    @property
+    def device(self) -> str:
+        """Where it runs, as torch spells it."""
+        return str(self._model.device)
+
+    def score(self, question: str, texts: Sequence[str], advance: Callable[[int], None] = _unheard
+              ) -> NDArray[np.float32]:
+        """Return the `(n,)` float32 scores of the texts, in their order, as the model's own activation gives them.
+
+        Equal texts get equal scores. A pair that is longer than the model reads is cut by its own rule.
+
+        Raises:
+            EncodingFailed: a score is no number.
+        """
+        [asked] = _encodable([question])
+        given = _encodable(texts)
+        unique = sorted(dict.fromkeys(given), key=len, reverse=True)  # batches of similar length, the longest first
+        scores: dict[str, float] = {}
+        repeated = {text: given.count(text) for text in unique} if len(unique) < len(given) else {}
+        while len(scores) < len(unique):
+            batch = unique[len(scores):len(scores) + self._batch_size]
+            found = self._predict([(asked, text) for text in batch])
+            if found is None:
+                continue
+            scores.update(zip(batch, self._checked(found, batch).tolist(), strict=True))
+            advance(sum(repeated.get(text, 1) for text in batch))
+        return np.array([scores[text] for text in given], np.float32)
+
+    def _predict(self, pairs: list[tuple[str, str]]) -> NDArray[np.float32] | None:
+        """Return the scores of a batch, None where the device's memory does not hold it; the next is smaller."""
+        try:
+            with _silence():
+                scores: Any = self._model.predict(pairs, batch_size=len(pairs), show_progress_bar=False,
+                                                  convert_to_numpy=True)
+            return np.asarray(scores, np.float32)
+        except RuntimeError as error:  # torch.OutOfMemoryError is one
+            if "out of memory" not in str(error):
+                raise
+            if self._batch_size == 1:
+                raise ModelError(f"The memory of {self.device} does not hold {self._name} and one paper.",
+                                 "Give --device cpu, or a smaller cross-encoder.") from error
+            self._batch_size //= 2
+            return None
+
+    def _checked(self, scores: NDArray[np.float32], texts: Sequence[str]) -> NDArray[np.float32]:
+        if scores.shape != (len(texts),):
+            raise ModelUnusable(f"The model {self._name} gives {scores.size} numbers for {len(texts)} pairs.", WAY_OUT)
+        wrong = np.flatnonzero(~np.isfinite(scores))
+        if wrong.size:
+            text = texts[int(wrong[0])][:_SHOWN_CHARACTERS]
+            raise EncodingFailed(f"The cross-encoder {self._name} gave the score {scores[wrong[0]]} to the text "
+                                 f"{text!r} ({wrong.size} of {len(texts)} texts).",
+                                 "Its files may be damaged: fetch the model again, or give another with --rerank.")
+        return scores
+
+
+def load_reranker(model: str, *, revision: str | None = None, device: str = "auto", trust_remote_code: bool = False,
+                  allow_download: bool = True) -> CrossEncoderReranker:
+    """Return the cross-encoder of a name or folder, loaded from this machine, fetched only where it is not there.
+
+    Raises what `resolve_model` raises; ModelUnusable where the model is no cross-encoder, gives more than one score for
+    a pair, makes no working model, or needs code from its repository without `trust_remote_code`; ModelError where the
+    device is not there.
+    """
+    if not _DEVICE.match(device):
+        raise UsageError(f"{device!r} is no device.", "Give auto, cpu, cuda, cuda:N or mps.")
+    local = resolve_model(model, revision, allow_download=allow_download, kind=CROSS_ENCODER)
+    refuse_foreign_code(local.name, local.folder, trust_remote_code)
+    refuse_foreign_activation(local.name, local.folder, trust_remote_code)
+    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+    os.environ["HF_HUB_DISABLE_TELEMETRY"] = "1"
+    with _silence() as warned:
+        loaded = _load(local, choose_device(device), trust_remote_code)
+    untrained = [name for text in warned for name in _UNTRAINED_WEIGHT.findall(text)]
+    if untrained:
+        raise ModelUnusable(f"The weights of the model {local.name} do not fit its config.json: {untrained[0]} and "
+                            f"{len(untrained) - 1} more are not in {local.folder}.", "Fetch the model again.")
+    if loaded.num_labels != 1:
+        raise ModelUnusable(f"The model {local.name} gives {loaded.num_labels} numbers for a pair of texts, one for "
+                            "each of its labels; which of them says how good a paper is cannot be told.", WAY_OUT)
+    return CrossEncoderReranker(loaded, local.name)
+
+
+def _load(local: LocalModel, device: str, trust_remote_code: bool) -> CrossEncoder:
+    fetches_code = trust_remote_code and needs_another_repository(local.folder)
+    with _hub_offline(unless=fetches_code):
+        try:
+            from sentence_transformers import CrossEncoder
+
+            model: CrossEncoder = CrossEncoder(str(local.folder), device=device, local_files_only=not fetches_code,
+                                               trust_remote_code=trust_remote_code)
+            model.float()  # from half precision it is exact
+            model.eval()
+            model.predict([_TRIAL], show_progress_bar=False)  # not all that is loaded gives scores
+        except Exception as error:  # the files come from anywhere and fail in any way; none of it is our own code
+            first_line = (str(error).strip().splitlines() or [""])[0]
+            raise ModelUnusable(f"The model {local.name} cannot be loaded from {local.folder}: "
+                                f"{type(error).__name__}: {first_line}",
+                                "Its files may be damaged: fetch the model again, or give another.") from error
+    return model
+
+
+def rerank(reranker: Reranker, question: str, hits: Sequence[Hit], depth: int,
+           advance: Callable[[int], None] = _unheard) -> tuple[Hit, ...]:
+    """Return the hits, the first `depth` of them scored again and in the order of the new scores."""
+    texts = [hit.paper.text for hit in hits[:depth]]
+    return rerank_hits(hits, reranker.score(question, texts, advance))
+
+
+def rerank_hits(hits: Sequence[Hit], scores: NDArray[np.float32]) -> tuple[Hit, ...]:
+    """Return the hits, the first `len(scores)` of them in the order of these scores, then the others as they were.
+
+    The first get the score, its kind `rerank`, and among their signals the score that they had, under the name of its
+    kind, and their former rank as `rank_before`; of equal scores the one that stood higher stays higher. The others
+    keep rank, score and kind: scores of two kinds do not compare.
+    """
+    head = [replace(hit, score=round(float(score), _SCORE_DECIMALS), score_kind=SCORE_KIND,
+                    signals={**hit.signals, hit.score_kind: hit.score, "rank_before": hit.rank})
+            for hit, score in zip(hits[:len(scores)], scores, strict=True)]
+    ordered = sorted(head, key=lambda hit: -hit.score)  # a stable sort
+    first = hits[0].rank if hits else 1
+    return (*(replace(hit, rank=rank) for rank, hit in enumerate(ordered, first)), *hits[len(scores):])
