@@ -1,4 +1,4 @@
-"""What an index remembers besides its papers: its sources and the ids that were deleted."""
+"""What an index remembers besides its papers: its sources, the ids that were deleted, and saved searches."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from semsearch.identifiers import spellings
 from semsearch.index.durable import write_atomically
 from semsearch.index.generations import read_pointer
 from semsearch.index.locks import publish_lock
+from semsearch.index.saved_searches import SavedSearch
 
 STATE: Final = "state.json"
 STATE_FORMAT: Final = 1
@@ -39,10 +40,11 @@ class Deletion:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """Remembered sources, and deletions by paper id."""
+    """Remembered sources, deletions by paper id, and saved searches by name."""
 
     sources: tuple[RememberedSource, ...] = ()
     deletions: dict[str, Deletion] = field(default_factory=dict)
+    searches: dict[str, SavedSearch] = field(default_factory=dict)
 
     def find_deletion(self, name: str) -> Deletion | None:
         """Return the deletion of the paper called `name`: its id, or an alias in any spelling."""
@@ -75,7 +77,8 @@ def read_state(index_folder: Path) -> State:
         if sha256 != _sha256(payload):
             raise ValueError("checksum")
         return State(tuple(RememberedSource(**s) for s in payload["sources"]),
-                     {d["id"]: Deletion(**{**d, "keys": tuple(d["keys"])}) for d in payload["deletions"]})
+                     {d["id"]: Deletion(**{**d, "keys": tuple(d["keys"])}) for d in payload["deletions"]},
+                     {s["name"]: SavedSearch.from_dict(s) for s in payload.get("searches", ())})
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise _damaged(path, "is not what was written") from error
 
@@ -108,12 +111,15 @@ def remember(state: State, sources: list[RememberedSource]) -> State:
 def _damaged(path: Path, what: str) -> IndexDamaged:
     return IndexDamaged(f"The index is damaged: {path} {what}.",
                         "Restore it from a copy. Or begin anew: semsearch build --rebuild "
-                        f"-i {path.parent.name} SOURCE...  Papers that were deleted have to be deleted again then.")
+                        f"-i {path.parent.name} SOURCE...  Papers that were deleted have to be deleted again then, "
+                        "and saved searches be saved again.")
 
 
 def _to_json(state: State) -> bytes:
     payload: dict[str, Any] = {"sources": [asdict(s) for s in state.sources],
                                "deletions": [asdict(d) for d in state.deletions.values()]}
+    if state.searches:  # a state without any is what it was before there were saved searches
+        payload["searches"] = [search.to_dict() for search in state.searches.values()]
     document = {"format": STATE_FORMAT, "sha256": _sha256(payload), "state": payload}
     return json.dumps(document, indent=1, ensure_ascii=False).encode() + b"\n"
 
