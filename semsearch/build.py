@@ -9,22 +9,17 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import numpy as np
-
 from semsearch.encoding import DEFAULT_MODEL, EncoderIdentity, EncoderRequest
 from semsearch.errors import IndexDamaged, IndexNotFound, IndexStoreError, UsageError
 from semsearch.index import generations
 from semsearch.index.durable import make_folder, write_atomically
-from semsearch.index.keyed_vectors import KeyedVectors
 from semsearch.index.locks import BUILD_LOCK, PUBLISH_LOCK, build_lock
-from semsearch.index.manifest import PAPERS, VECTOR_KEYS, VECTORS, Manifest
+from semsearch.index.manifest import DEFAULT_LANGUAGE, PAPERS, Manifest
 from semsearch.index.paper_table import PaperTable
 from semsearch.index.reader import IndexReader
 from semsearch.index.staged_papers import StagedPapers
 from semsearch.index.staged_store import Changes
 from semsearch.index.state import State, change_state, read_state, remember
-from semsearch.index.vector_index import check_factory
-from semsearch.index.vector_log import FOLDER, VectorLogWriter, read_logs
 from semsearch.intake import (
     Intake,
     SourceList,
@@ -36,19 +31,21 @@ from semsearch.intake import (
     read_sources,
 )
 from semsearch.progress import Progress, Silent
-from semsearch.provider import EncoderProvider, LocalModels, load_matching, request_for
-from semsearch.publish import AUTO_FACTORY, Published, has_same_vectors, publish_generation
+from semsearch.provider import EncoderProvider, LocalModels, prepare_quick_answers, request_for
+from semsearch.publish import AUTO_FACTORY, Plan, Published, check_language_asked, vectorise_and_publish
+from semsearch.shards.vectors import GivenVectors, open_given
 from semsearch.summary import BuildSummary, count_papers, summarise
-from semsearch.vectorise import VectorSources, check_room, encode_rows, missing_rows
+from semsearch.vectorise import VectorSources, missing_rows
 
 
 @dataclass(frozen=True, slots=True)
 class BuildOptions:
     """How to build.
 
-    `model`, `revision`, `max_tokens`, `factory`: None keeps what the index has. `prune` removes what the sources no
-    longer hold, `confirmed` even where that is over a quarter. `restore` forgets earlier deletions. `rebuild` starts
-    without the current generation. `dry_run` reads and reports, and writes nothing.
+    `model`, `revision`, `max_tokens`, `factory`, `language`: None keeps what the index has. `prune` removes what the
+    sources no longer hold, `confirmed` even where that is over a quarter. `restore` forgets earlier deletions.
+    `rebuild` starts without the current generation. `dry_run` reads and reports, and writes nothing. `vectors` are
+    folders of shards that `encode` made: their vectors are taken before a text is encoded.
     """
 
     from_format: str | None = None
@@ -58,6 +55,7 @@ class BuildOptions:
     device: str = "auto"
     trust_remote_code: bool = False
     factory: str | None = None
+    language: str | None = None
     prune: bool = False
     confirmed: bool = False
     strict: bool = False
@@ -65,6 +63,7 @@ class BuildOptions:
     rebuild: bool = False
     dry_run: bool = False
     rejects_file: Path | None = None
+    vectors: tuple[Path, ...] = ()
 
     @property
     def names_model(self) -> bool:
@@ -83,6 +82,7 @@ def build_index(sources: Sequence[str | Path], index_folder: Path | str, options
         InputError, ModelError, IndexStoreError, UsageError: as `semsearch.errors` says.
     """
     options = options or BuildOptions()
+    check_language_asked(options.language)
     run = _Run(Path(index_folder), options, provider or LocalModels(), progress or Silent())
     if options.dry_run:
         return run.dry(sources)
@@ -92,9 +92,11 @@ def build_index(sources: Sequence[str | Path], index_folder: Path | str, options
     make_folder(run.folder)
     with build_lock(run.folder, "build"):
         try:
-            return run.go(sources)
+            summary = run.go(sources)
         finally:
             remove_if_bare(run.folder)
+    prepare_quick_answers(run.provider, run.progress)
+    return summary
 
 
 def check_place(index_folder: Path) -> None:
@@ -143,6 +145,7 @@ class _Run:
             if base is not None and not self.options.prune:
                 note_what_is_gone(sources, base, self.progress)
             request, identity = self._encoder_wanted(base)
+            given = open_given(self.options.vectors, identity, self.progress)
             intake = self._nothing_to_do(base, state, sources, identity)
             if intake is not None and base is not None:
                 self._remember(sources)
@@ -154,8 +157,8 @@ class _Run:
                     intake = self._read(sources, staged, state)
                     self._remember(sources)
                     published, encoded = vectorise_and_publish(
-                        self.folder, staging, staged, base, self.provider, request, identity, self._factory(base),
-                        self._deletions_in_force(state), self.progress)
+                        self.folder, staging, staged, base, self.provider, request,
+                        self._plan(base, identity, state, given), self.progress)
                 finally:
                     staged.abandon()
             if self.options.restore:
@@ -175,8 +178,10 @@ class _Run:
             try:
                 intake = self._read(sources, staged, state)
                 keys = staged.text_keys()
-                known = VectorSources([base.vectors.as_source()] if base and not self.options.names_model else [])
-                missing = len(missing_rows(keys, known))
+                known = [base.vectors.as_source()] if base and not self.options.names_model else []
+                if self.options.vectors:
+                    known += open_given(self.options.vectors, self._encoder_wanted(base)[1], self.progress).shards
+                missing = len(missing_rows(keys, VectorSources(known)))
                 staged.close()
                 with PaperTable(Path(scratch) / PAPERS, len(keys)) as table:
                     summary = count_papers(table, intake, staged.changes, len(keys), self.folder.name, self.begun)
@@ -234,6 +239,8 @@ class _Run:
             return None
         if self.options.factory not in (None, manifest.factory, manifest.notes.get("factory_asked")):
             return None
+        if self.options.language not in (None, manifest.language):
+            return None
         if set(manifest.notes.get("deletions", ())) - set(state.deletions) and base.papers.waiting_records():
             return None  # a deletion was taken back
         return find_nothing_new(sources, base, self.options.prune)
@@ -278,7 +285,7 @@ class _Run:
             UsageError: it would, and the user has not confirmed it.
         """
         lost = list(sources.gone)
-        with suppress(IndexStoreError), IndexReader(self.folder) as old:
+        with suppress(IndexStoreError), IndexReader(self.folder, repairing=True) as old:
             here = {file.path for file, _ in sources.files}
             lost += [c.name for c in old.papers.source_counts() if c.path not in here and c.path not in lost]
         if lost and not self.options.confirmed:
@@ -286,14 +293,15 @@ class _Run:
             raise UsageError(f"--rebuild would lose the papers of sources that are not read now: {shown}.",
                              "Nothing was changed. Name them too, or add --yes if that is meant.")
 
-    def _factory(self, base: IndexReader | None) -> str:
-        if self.options.factory is not None:
-            return self.options.factory
+    def _plan(self, base: IndexReader | None, identity: EncoderIdentity, state: State, given: GivenVectors) -> Plan:
         before = self._manifest_before(base)
-        return str(before.notes.get("factory_asked", AUTO_FACTORY)) if before else AUTO_FACTORY
+        factory = str(before.notes.get("factory_asked", AUTO_FACTORY)) if before else AUTO_FACTORY
+        language = before.language if before else DEFAULT_LANGUAGE
+        return Plan(identity, self.options.factory or factory, self.options.language or language,
+                    self._deletions_in_force(state), given)
 
     def _manifest_before(self, base: IndexReader | None) -> Manifest | None:
-        """Return what the current generation is made of; a rebuild keeps its model and factory where it can tell."""
+        """Return what the current generation is made of; a rebuild keeps its model, factory and language if it can."""
         if base is not None or not self.options.rebuild:
             return base.manifest if base else None
         try:
@@ -308,29 +316,3 @@ class _Run:
     def _told(self, summary: BuildSummary) -> BuildSummary:
         """Return the summary with the rejects file that the user named."""
         return replace(summary, rejects_file=str(self.options.rejects_file)) if self.options.rejects_file else summary
-
-
-def vectorise_and_publish(folder: Path, staging: Path, staged: StagedPapers, base: IndexReader | None,
-                          provider: EncoderProvider, request: EncoderRequest, identity: EncoderIdentity, factory: str,
-                          deletions: list[str], progress: Progress) -> tuple[Published, int]:
-    """Encode the texts that no source of vectors knows, publish, and return the result and how many were encoded."""
-    keys = staged.text_keys()
-    if factory != AUTO_FACTORY:
-        check_factory(factory, identity.dimension, len(keys))
-    log_folder = folder / FOLDER / identity.fingerprint
-    known: list[KeyedVectors] = []
-    if base is not None and base.manifest.encoder.fingerprint == identity.fingerprint:
-        if not has_same_vectors(base, np.arange(len(keys)), keys, identity):
-            for name in (VECTORS, VECTOR_KEYS):
-                base.generation.checked_path(name)
-        known.append(base.vectors.as_source())
-    sources = VectorSources([*known, *read_logs(log_folder, identity.dimension)])
-    rows = missing_rows(keys, sources)
-    if len(rows):
-        check_room(len(rows), len(keys), identity.dimension, folder)
-        encoder = load_matching(provider, request, identity)
-        encode_rows(staged, rows, identity, encoder, VectorLogWriter(log_folder, identity.dimension), progress)
-        sources = VectorSources([*known, *read_logs(log_folder, identity.dimension)])
-    staged.close()
-    published = publish_generation(folder, staging, base, keys, sources, identity, factory, deletions, progress)
-    return published, len(rows)

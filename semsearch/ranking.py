@@ -11,6 +11,8 @@ from semsearch.filters import Filter
 from semsearch.paper import Paper
 
 DEFAULT_WEIGHT: Final = 0.6
+DEFAULT_SMOOTHING: Final = 0.2
+"""Both measured: docs/quality.md."""
 DEFAULT_RERANK_DEPTH: Final = 50
 
 
@@ -26,13 +28,16 @@ class Mode(StrEnum):
 class SearchOptions:
     """How answers are found and shown; the defaults are those of the command line.
 
-    `weight`: the share of the cosine in a hybrid score, in [0, 1]. `min_score`: the least cosine of a hit. `diversity`:
-    in [0, 1], how much a hit loses for being like those above it (0: nothing). `highlight`: find the sentence that is
-    nearest to the question. `rerank`: the name or folder of a cross-encoder that scores the best `rerank_depth` again.
+    `weight`: the share of the cosine in a hybrid score, in [0, 1]. `smoothing`: the share of a hybrid score that is the
+    mean score of the nearest papers among the best; 0 leaves it away. `min_score`: the least cosine of a hit.
+    `diversity`: in [0, 1], how much a hit loses for being like those above it (0: nothing). `highlight`: find the
+    sentence that is nearest to the question. `rerank`: the name or folder of a cross-encoder that scores the best
+    `rerank_depth` again.
     """
 
     mode: Mode = Mode.HYBRID
     weight: float = DEFAULT_WEIGHT
+    smoothing: float = DEFAULT_SMOOTHING
     filter: Filter = field(default_factory=Filter)
     min_score: float | None = None
     diversity: float = 0.0
@@ -68,8 +73,8 @@ class Hit:
     """A paper and why it stands where it stands.
 
     `rank` counts from 1. `score`: higher is better, of the kind that `score_kind` names: `cosine` in [-1, 1], `bm25`,
-    `hybrid` (`weight` x cosine + the rest x BM25 by the question's best BM25) or `rerank`. `signals` holds the parts of
-    the score by name.
+    `hybrid` (`weight` x cosine + the rest x BM25 by the question's best BM25, a part of it that of the nearest other
+    hits) or `rerank`. `signals` holds the parts of the score by name.
     """
 
     rank: int

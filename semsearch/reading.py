@@ -47,6 +47,11 @@ class Library:
     def __len__(self) -> int:
         return self._table.papers
 
+    @property
+    def table(self) -> PaperTable:
+        """The papers by row; its file is there as long as the library is."""
+        return self._table
+
     def __iter__(self) -> Iterator[Paper]:
         """Yield the papers in the order in which they were first met, in bounded memory."""
         for _, paper in self._table:
@@ -62,15 +67,17 @@ class Library:
 
 @contextmanager
 def read_library(sources: Sequence[str | Path], *, from_format: str | None = None, strict: bool = False,
-                 progress: Progress | None = None) -> Iterator[Library]:
+                 scratch: Path | None = None, progress: Progress | None = None) -> Iterator[Library]:
     """Read files and folders as `build_index` does, and give the papers; they lie in a temporary file meanwhile.
+
+    `scratch` is the folder where that file is made, None for the system's.
 
     Raises:
         InputError, UsageError: as `build_index`.
     """
     progress = progress or Silent()
-    with tempfile.TemporaryDirectory(prefix="semsearch-") as scratch:
-        path = Path(scratch) / PAPERS
+    with tempfile.TemporaryDirectory(prefix="semsearch-", dir=scratch) as folder:
+        path = Path(folder) / PAPERS
         staged = StagedPapers(path, None)
         try:
             intake = read_sources(list_sources(sources, from_format, (), progress), staged, strict=strict,

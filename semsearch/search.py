@@ -2,42 +2,62 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
-from typing import Self
+from typing import TYPE_CHECKING, Final, Protocol, Self
 
-import numpy as np
-from numpy.typing import NDArray
-
-from semsearch.cleaning import clean_abstract
-from semsearch.encoding import Encoder, Vectors
-from semsearch.errors import EmptyQuery, UsageError
+from semsearch.answering import Answering, Spent
+from semsearch.asking import Asking
+from semsearch.encoding import Encoder
+from semsearch.errors import UsageError
 from semsearch.index.reader import IndexReader
-from semsearch.index.vector_index import Ranking
-from semsearch.provider import EncoderProvider, LocalModels, load_matching, request_for
-from semsearch.ranking import Hit
+from semsearch.paper import Paper
+from semsearch.progress import Progress
+from semsearch.provider import (
+    EncoderProvider,
+    LocalModels,
+    load_for_questions,
+    prepare_quick_answers,
+    request_for,
+)
+from semsearch.ranking import Hit, Mode, SearchOptions
+from semsearch.rerank import Reranker, load_reranker
 
-DEFAULT_HITS = 10
+if TYPE_CHECKING:
+    from semsearch.highlight import Highlighter
+
+DEFAULT_HITS: Final = 10
+
+
+class RerankerLoader(Protocol):
+    """Loads a cross-encoder by its name or folder."""
+
+    def __call__(self, model: str, *, device: str = "auto", trust_remote_code: bool = False) -> Reranker:
+        """Return the cross-encoder."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """Hits, best first, and what a user should know about them, a line each."""
+    """Hits, best first; what a user should know about them, a line each; seconds by what they were spent on."""
 
     hits: tuple[Hit, ...]
     notes: tuple[str, ...] = ()
+    seconds: Mapping[str, float] = field(default_factory=dict, compare=False)
 
 
 class Searcher:
     """Answers questions from one generation of an index; a context manager.
 
     It keeps answering from that generation while newer ones are published. The model is loaded with the first question
-    in words; `related` by id needs none.
+    that needs it; `related` by id, and a question by words alone, need none.
     """
 
     def __init__(self, index_folder: Path | str, *, model: str | None = None, device: str = "auto",
-                 trust_remote_code: bool = False, provider: EncoderProvider | None = None) -> None:
+                 trust_remote_code: bool = False, provider: EncoderProvider | None = None,
+                 reranker_loader: RerankerLoader = load_reranker, progress: Progress | None = None) -> None:
         """Open the index in a folder. `model` says where the model that made the index is now, if it has moved.
 
         Raises:
@@ -49,61 +69,73 @@ class Searcher:
             self._request = replace(self._request, model=model, revision=None)
         self._provider = provider or LocalModels()
         self._encoder: Encoder | None = None
+        self._load_reranker = reranker_loader
+        self._rerankers: dict[str, Reranker] = {}
+        self._asking = Asking(self.reader, self.encoder)
+        self._answering = Answering(self.reader, lambda: self._highlighter, self._reranker, progress)
 
-    def query(self, text: str, k: int = DEFAULT_HITS) -> Answer:
-        """Return the `k` papers nearest in meaning to a question in words; all where there are fewer.
+    def query(self, text: str, k: int = DEFAULT_HITS, options: SearchOptions | None = None) -> Answer:
+        """Return the `k` papers that answer a question in words best; all that qualify where there are fewer.
 
         Raises:
             EmptyQuery: the question has no text.
             ModelError: the model of the index is not to be had, or another one stands in its place.
         """
-        return self.query_many([text], k)[0]
+        return self.query_many([text], k, options)[0]
 
-    def query_many(self, texts: Sequence[str], k: int = DEFAULT_HITS) -> list[Answer]:
+    def query_many(self, texts: Sequence[str], k: int = DEFAULT_HITS, options: SearchOptions | None = None
+                   ) -> list[Answer]:
         """Return the answers to several questions, encoded together."""
-        _check_k(k)
-        questions = [" ".join(text.split()) for text in texts]
-        if not all(questions):
-            raise EmptyQuery("The question is empty.", "Ask in words: semsearch query \"how do birds navigate?\"")
-        vectors = self.encoder().encode_queries(questions)
-        return [self._cut_noted(question, self._answer(vector, k, ()))
-                for question, vector in zip(questions, vectors, strict=True)]
+        options = _checked(k, options or SearchOptions())
+        spent = Spent()
+        by_meaning = options.mode is not Mode.LEXICAL or options.min_score is not None
+        with spent.on("encode"):
+            questions = self._asking.questions(texts, by_meaning=by_meaning)
+        with spent.on("filter"):
+            permitted = self._answering.permitted(options)
+        answers = []
+        for asked in questions:
+            own = Spent({what: seconds / len(questions) for what, seconds in spent.seconds.items()})
+            hits, notes = self._answering.answer(asked, k, options, permitted, own)
+            answers.append(Answer(hits, notes, own.seconds))
+        return answers
 
-    def related(self, names: Sequence[str] = (), k: int = DEFAULT_HITS, *, titles: Sequence[str] = (),
-                texts: Sequence[str] = ()) -> Answer:
-        """Return the `k` papers nearest to the mean of some papers, never one of them.
+    def related(self, names: Sequence[str] = (), k: int = DEFAULT_HITS, options: SearchOptions | None = None, *,
+                titles: Sequence[str] = (), texts: Sequence[str] = (), unlike: Sequence[str] = (),
+                liked_papers: Sequence[Paper] = (), query: str | None = None) -> Answer:
+        """Return the `k` papers nearest to any of some papers and far from others, never one of them.
 
         `names`: ids, aliases or unique beginnings of ids; `titles`: words of a title; `texts`: abstracts that need not
-        be in the index. A paper of the index that has the very text, or that abstract, is left out too.
+        be in the index; `liked_papers`: papers read from elsewhere; `query`: a question in words to go with them;
+        `unlike`: names of papers to keep away from. A paper of the index that has the very text, or that abstract, is
+        left out too.
 
         Raises:
             PaperNotFound, AmbiguousPaper: a name or title fits no paper, or several.
-            EmptyQuery: nothing, or an empty text, was given.
+            EmptyQuery: nothing to be like, or an empty text, was given.
+            UsageError: a cross-encoder was asked for, which compares questions and not papers.
         """
-        _check_k(k)
-        if any(not text.strip() for text in texts) or not (names or titles or texts):
-            raise EmptyQuery("There is nothing to relate to.",
-                             "Name a paper (semsearch related ID) or give a text (--text FILE).")
-        rows = [self.reader.find(name) for name in names]
-        rows += [self.reader.papers.find_title(title, self.reader.hidden) for title in titles]
-        unique = np.unique(np.asarray(rows, np.int64))
-        vectors = [self._vectors_of(unique)] if len(unique) else []
-        same: NDArray[np.int64] = np.zeros(0, np.int64)
-        if texts:
-            clean = [clean_abstract(text, "latex") for text in texts]  # as the papers were
-            vectors.append(self.encoder().encode_documents(clean).vectors)
-            same = self._rows_with_text(clean)
-        mean = np.concatenate(vectors).mean(axis=0)
-        norm = float(np.linalg.norm(mean))
-        if norm == 0:
-            raise UsageError("These papers point in opposite directions; their mean has none.", "Ask for each alone.")
-        return self._answer(mean / norm, k, (*unique.tolist(), *same.tolist()))
+        options = _checked(k, options or SearchOptions())
+        if options.rerank is not None:
+            raise UsageError("A reranker scores questions in words, not papers.", "Leave --rerank away.")
+        spent = Spent()
+        by_meaning = options.mode is not Mode.LEXICAL or options.min_score is not None
+        with spent.on("encode"):
+            asked = self._asking.related(names, titles, texts, unlike, liked_papers, query, by_meaning=by_meaning)
+        with spent.on("filter"):
+            permitted = self._answering.permitted(options)
+        hits, notes = self._answering.answer(asked, k, options, permitted, spent)
+        return Answer(hits, notes, spent.seconds)
 
     def encoder(self) -> Encoder:
         """Return the encoder that made this index, loaded when first asked for."""
         if self._encoder is None:
-            self._encoder = load_matching(self._provider, self._request, self.reader.manifest.encoder)
+            self._encoder = load_for_questions(self._provider, self._request, self.reader.manifest.encoder)
         return self._encoder
+
+    def prepare_quick_answers(self, progress: Progress) -> None:
+        """After the last answer: spare later processes the loading of the model, where this one had to load it."""
+        prepare_quick_answers(self._provider, progress)
 
     def close(self) -> None:
         """Close the index."""
@@ -115,57 +147,32 @@ class Searcher:
     def __exit__(self, *error: object) -> None:
         self.close()
 
-    def _answer(self, vector: Vectors, k: int, excluded: Sequence[int]) -> Answer:
-        out = {*excluded, *self.reader.hidden}
-        allowed = None
-        if out:
-            allowed = np.ones(self.reader.manifest.papers, np.bool_)
-            allowed[list(out)] = False
-        ranking = self.reader.vectors.search(vector, k, allowed)
-        return Answer(self._hits(ranking), self._notes(k, len(out)))
+    @cached_property
+    def _highlighter(self) -> Highlighter:
+        from semsearch.highlight import Highlighter
 
-    def _cut_noted(self, question: str, answer: Answer) -> Answer:
-        """Return the answer with a note where the question has more words, and so more tokens, than the model reads."""
-        words, limit = question.count(" ") + 1, self.reader.manifest.encoder.max_tokens
-        if words <= limit:
-            return answer
-        note = f"The question has {words:,} words; the model reads its first {limit:,} tokens."
-        return replace(answer, notes=(*answer.notes, note))
+        return Highlighter(self.encoder, self.reader.lexical)
 
-    def _hits(self, ranking: Ranking) -> tuple[Hit, ...]:
-        papers = self.reader.papers.get(ranking.rows.tolist())
-        return tuple(Hit(rank, cosine, "cosine", paper, {"cosine": cosine})
-                     for rank, (paper, cosine) in enumerate(zip(papers, map(_cosine, ranking.scores), strict=True), 1))
-
-    def _notes(self, k: int, excluded: int) -> tuple[str, ...]:
-        manifest = self.reader.manifest
-        notes = []
-        if k > manifest.papers - excluded:
-            notes.append(f"{k} papers were asked for; these are all {manifest.papers - excluded}.")
-        if manifest.vectors < manifest.papers:
-            notes.append(f"{manifest.papers - manifest.vectors:,} of {manifest.papers:,} papers have no vector yet and "
-                         "cannot be found by meaning.")
-        return tuple(notes)
-
-    def _vectors_of(self, rows: NDArray[np.int64]) -> Vectors:
-        positions = self.reader.vectors.positions_of(rows)
-        if (positions >= 0).all():
-            return self.reader.vectors.vectors_at(positions)
-        papers = self.reader.papers.get(rows.tolist())
-        return self.encoder().encode_documents([p.text for p in papers]).vectors
-
-    def _rows_with_text(self, texts: Sequence[str]) -> NDArray[np.int64]:
-        found = {row for text in texts for row in self.reader.papers.rows_saying(text)}
-        return np.asarray(sorted(found), np.int64)
+    def _reranker(self, model: str) -> Reranker:
+        if model not in self._rerankers:
+            self._rerankers[model] = self._load_reranker(model, device=self._request.device,
+                                                         trust_remote_code=self._request.trust_remote_code)
+        return self._rerankers[model]
 
 
-def _cosine(score: np.float32) -> float:
-    """Return a cosine for display: rounding of unit vectors can leave it at 1.0000001."""
-    return round(float(np.clip(score, -1.0, 1.0)), 6)
+def _checked(k: int, options: SearchOptions) -> SearchOptions:
+    """Return the options where they and `k` are in range.
 
-
-def _check_k(k: int) -> None:
+    Raises:
+        UsageError: naming the value and its range.
+    """
     if k < 1:
         raise UsageError(f"{k} papers cannot be asked for.", "Ask for at least 1, as in -k 10.")
-
-
+    for name, value in (("weight", options.weight), ("smoothing", options.smoothing),
+                        ("diversity", options.diversity)):
+        if not 0 <= value <= 1:
+            raise UsageError(f"The {name} {value:g} is not between 0 and 1.", f"Give one between 0 and 1, as in "
+                             f"--{name} 0.5.")
+    if options.rerank_depth < 1:
+        raise UsageError(f"The best {options.rerank_depth} hits cannot be reranked.", "Give --rerank-depth 50 or so.")
+    return options

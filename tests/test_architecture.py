@@ -24,14 +24,16 @@ PACKAGE = ROOT / "semsearch"
 # A module may import from its own layer and from those before it. The package itself only gathers what others offer.
 LAYERS = [
     # 0 vocabulary
-    {"errors", "identifiers", "paper", "cleaning", "merging", "filters", "ranking", "encoding", "progress"},
+    {"errors", "identifiers", "paper", "cleaning", "merging", "filters", "ranking", "fusion", "encoding",
+     "progress", "sentences"},
     # 1 sources and sinks
-    {"readers", "writers", "models", "encoder", "sample"},
+    {"readers", "writers", "models", "encoder", "exported", "rerank", "sample"},
     # 2 storage
     {"index"},
     # 3 use cases
-    {"provider", "intake", "vectorise", "publish", "summary", "build", "search", "reindex", "maintenance",
-     "reading"},
+    {"provider", "intake", "vectorise", "publish", "summary", "build", "reindex", "maintenance", "reading",
+     "nearness", "candidates", "asking", "answering", "search", "neighbours", "duplicates", "watching",
+     "highlight", "explanation", "shards", "engines"},
     # 4 measuring
     {"evaluation"},
     # 5 front ends
@@ -43,22 +45,28 @@ ANYWHERE = ("semsearch",)
 DOORS = {
     "numpy": ANYWHERE,
     "platformdirs": ("semsearch.models",),
-    "faiss": ("semsearch.index.vector_index",),
+    "faiss": ("semsearch.index.vector_index", "semsearch.index.ivf_lists"),
+    "tantivy": ("semsearch.index",),
     "sqlite3": ("semsearch.index",),
     "portalocker": ("semsearch.index",),
     "zstandard": ("semsearch.readers",),
     "pyarrow": ("semsearch.readers.parquet",),
     "pylatexenc": ("semsearch.cleaning",),
-    "sentence_transformers": ("semsearch.encoder",),
-    "torch": ("semsearch.encoder",),
+    "sentence_transformers": ("semsearch.encoder", "semsearch.exported.export", "semsearch.rerank"),
+    "torch": ("semsearch.encoder", "semsearch.exported.export"),
+    "onnxruntime": ("semsearch.exported",),
+    "tokenizers": ("semsearch.exported.session",),
     "transformers": ("semsearch.encoder",),
     "huggingface_hub": ("semsearch.models", "semsearch.encoder"),
     "click": ("semsearch.cli",),
+    "ir_measures": ("semsearch.evaluation",),
+    "ray": ("semsearch.engines.ray",),
     "tqdm": ("semsearch.cli",),
 }
 
 # Slow to import, so left alone until something is computed.
-HEAVY = {"numpy", "pyarrow", "torch", "transformers", "faiss", "sentence_transformers", "scipy", "sklearn"}
+HEAVY = {"numpy", "pyarrow", "torch", "transformers", "faiss", "sentence_transformers", "onnxruntime", "tokenizers",
+         "scipy", "sklearn", "tantivy"}
 
 
 def module_name(path: Path) -> str:

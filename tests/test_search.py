@@ -1,4 +1,4 @@
-"""Questions: scores against numpy, order, what is left out."""
+"""Questions by meaning: scores against numpy, order, what is left out."""
 
 from __future__ import annotations
 
@@ -12,8 +12,11 @@ from made_papers import record, records, run_build, text_of, write_jsonl
 from semsearch.encoding import EncoderRequest
 from semsearch.errors import AmbiguousPaper, EmptyQuery, IndexNotFound, PaperNotFound, UsageError
 from semsearch.maintenance import delete, describe
+from semsearch.nearness import TEMPERATURE, UNLIKE_WEIGHT
+from semsearch.ranking import Mode, SearchOptions
 from semsearch.search import Searcher
 
+DENSE = SearchOptions(Mode.DENSE)
 COUNT = 60
 TWINS = 40
 
@@ -53,7 +56,8 @@ def check(hits, truth, factory="Flat"):
         assert [hit.paper.id for hit in hits] == [paper_id for paper_id, _ in truth]
     assert [hit.rank for hit in hits] == list(range(1, len(truth) + 1))
     assert [hit.score for hit in hits] == pytest.approx([score for _, score in truth], abs=2e-6)
-    assert all(hit.score_kind == "cosine" and hit.signals == {"cosine": hit.score} for hit in hits)
+    assert all(hit.score_kind == "cosine" and hit.signals["cosine"] == hit.score for hit in hits)
+    assert [hit.signals["cosine_rank"] for hit in hits] == [hit.rank for hit in hits]
 
 
 @pytest.mark.parametrize("k", [1, 5, 23, 59, 60, 1000])
@@ -62,7 +66,7 @@ def check(hits, truth, factory="Flat"):
 )
 def test_query_gives_the_nearest_in_order(index, question, k):
     with Searcher(index, provider=FakeProvider()) as searcher:
-        answer = searcher.query(question, k)
+        answer = searcher.query(question, k, DENSE)
     check(answer.hits, ranked(vectors_of([question])[0])[:k], describe(index).factory)
     assert bool(answer.notes) == (k > COUNT)
 
@@ -71,8 +75,8 @@ def test_many_questions_are_answered_as_one(index):
     questions = ["graph", " graph \n attention ", "protein"]
     provider = FakeProvider()
     with Searcher(index, provider=provider) as searcher:
-        together = searcher.query_many(questions, 7)
-        assert together == [searcher.query(question, 7) for question in questions]
+        together = searcher.query_many(questions, 7, DENSE)
+        assert together == [searcher.query(question, 7, DENSE) for question in questions]
         assert searcher.query_many([], 7) == []
     assert provider.loaded == 1
 
@@ -81,13 +85,40 @@ def test_many_questions_are_answered_as_one(index):
 def test_related_leaves_out_what_was_named_and_needs_no_model(index, k):
     provider = FakeProvider()
     with Searcher(index, provider=provider) as searcher:
-        one = searcher.related(["p4"], k)
-        three = searcher.related(["p4", "p5", "p4", "twin0"], k, titles=["study 6"])
+        one = searcher.related(["p4"], k, DENSE)
+        four = searcher.related(["p4", "p5", "p4", "twin0"], k, DENSE, titles=["study 6"])
     vectors = vectors_of(TEXTS)
     check(one.hits, ranked(vectors[4], {4})[:k], describe(index).factory)
-    mean = vectors[[4, 5, 6, COUNT - TWINS]].mean(axis=0)
-    check(three.hits, ranked(mean / np.linalg.norm(mean), {4, 5, 6, COUNT - TWINS})[:k], describe(index).factory)
+    assert {hit.signals["nearest_like"] for hit in one.hits} == {"p4"}
+    rows = [4, 5, 6, COUNT - TWINS]
+    check_several(four.hits, soft_maximum(vectors @ vectors[rows].T), set(rows), k)
+    for hit in four.hits:
+        cosines = vectors[rows] @ vectors[IDS.index(hit.paper.id)]
+        assert hit.signals["nearest_like_cosine"] == pytest.approx(cosines.max(), abs=2e-6)
+        assert cosines[["p4", "p5", "p6", "twin0"].index(hit.signals["nearest_like"])] == pytest.approx(cosines.max())
     assert provider.loaded == 0
+
+
+def test_disliked_papers_take_away(index):
+    with Searcher(index, provider=FakeProvider()) as searcher:
+        hits = searcher.related(["p4"], 20, DENSE, unlike=["p5", "p6"]).hits
+        only_disliked = searcher.related(["p4"], 60, DENSE, unlike=["twin3"]).hits
+    vectors = vectors_of(TEXTS)
+    scores = vectors @ vectors[4] - UNLIKE_WEIGHT * soft_maximum(vectors @ vectors[[5, 6]].T)
+    check_several(hits, scores, {4, 5, 6}, 20)
+    assert "twin3" not in {hit.paper.id for hit in only_disliked}
+    assert len(only_disliked) == COUNT - 2
+
+
+def soft_maximum(cosines: np.ndarray) -> np.ndarray:
+    return TEMPERATURE * np.log(np.exp(cosines / TEMPERATURE).mean(axis=1))
+
+
+def check_several(hits, scores, leave_out, k):
+    order = sorted((row for row in range(COUNT) if row not in leave_out), key=lambda row: (-round(scores[row], 6), row))
+    assert [hit.score for hit in hits] == pytest.approx([scores[row] for row in order[:k]], abs=5e-6)
+    assert {hit.paper.id for hit in hits[:3]} == {IDS[row] for row in order[:3]} or k < 3
+    assert all(hit.score_kind == "hybrid" and hit.signals["likeness"] == hit.score for hit in hits)
 
 
 def test_related_to_a_text_leaves_out_every_paper_of_that_text(index):
@@ -147,7 +178,7 @@ def test_a_question_that_no_encoding_can_write_is_answered(index):
             searcher.related(["\udcff"])
 
 
-def test_opposite_papers_have_no_mean(tmp_path):
+def test_opposite_papers_are_both_liked(tmp_path):
     class Signed(FakeEncoder):
         """One dimension of meaning: texts with `not` point the other way."""
 
@@ -160,9 +191,11 @@ def test_opposite_papers_have_no_mean(tmp_path):
         def load(self, request):
             return Signed(request)
 
-    items = [{"id": "yes", "title": "It is so"}, {"id": "no", "title": "It is not so"}]
+    items = [{"id": name, "title": title} for name, title in
+             [("yes", "It is so"), ("no", "It is not so"), ("aye", "So it is"), ("nay", "So it is not")]]
     run_build([write_jsonl(tmp_path / "a.jsonl", items)], tmp_path / "index", Provider())
     with Searcher(tmp_path / "index", provider=Provider()) as searcher:
-        with pytest.raises(UsageError, match="opposite"):
-            searcher.related(["yes", "no"])
-        assert [(hit.paper.id, hit.score) for hit in searcher.query("so").hits] == [("yes", 1.0), ("no", -1.0)]
+        both = searcher.related(["yes", "no"], options=DENSE).hits
+        assert [(hit.paper.id, hit.signals["nearest_like"]) for hit in both] == [("aye", "yes"), ("nay", "no")]
+        assert [(hit.paper.id, hit.score) for hit in searcher.query("so", 4, DENSE).hits] == [
+            ("yes", 1.0), ("aye", 1.0), ("no", -1.0), ("nay", -1.0)]

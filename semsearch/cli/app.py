@@ -17,14 +17,14 @@ from semsearch.errors import SemsearchError
 if TYPE_CHECKING:
     from semsearch.provider import EncoderProvider
 
-COMMANDS: Final = ("build", "query", "related", "read", "show", "list", "info", "export", "reindex", "delete", "verify",
-                   "remove", "doctor")
+COMMANDS: Final = ("build", "encode", "query", "related", "read", "show", "explain", "watch", "duplicates", "list",
+                   "info", "export", "eval", "reindex", "delete", "verify", "remove", "doctor")
 """In the order of `--help`: asking first, then what is rarer. Each is a module of this package with a `command`."""
 
 INTERRUPTED: Final = 130
 """128 + SIGINT, as shells report it."""
 
-_RESUMABLE: Final = frozenset({"build", "reindex"})
+_RESUMABLE: Final = frozenset({"build", "encode", "reindex"})
 _EPILOG: Final = """\b
 First steps:
   semsearch build --sample

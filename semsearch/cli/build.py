@@ -27,6 +27,7 @@ Examples:
   semsearch build library.bib exports/ abstracts.txt -i mine
   semsearch build                          # again what was named before: only what is new is encoded
   zcat dump.jsonl.gz | semsearch build - --from jsonl
+  semsearch build dump/ --vectors vectors/ # what semsearch encode has encoded on other machines
 """)
 @click.argument("sources", nargs=-1, metavar="[SOURCE]...")
 @index_option
@@ -34,6 +35,8 @@ Examples:
               help="What the files are, where looking into them is not enough.")
 @click.option("--sample", is_flag=True, help="Read the sample that comes with the package: 178 well-known papers.")
 @model_options
+@click.option("--vectors", type=click.Path(exists=True, file_okay=False, path_type=Path), multiple=True, metavar="DIR",
+              help="Take vectors from the shards that semsearch encode put there, before encoding. Repeatable.")
 @click.option("--prune", is_flag=True, help="Remove papers that the sources named no longer hold.")
 @click.option("-y", "--yes", is_flag=True, help="Prune even where more than a quarter of the papers would go.")
 @click.option("--restore", is_flag=True, help="Bring back the papers that you deleted.")
@@ -47,9 +50,10 @@ Examples:
 @console_options
 @click.pass_context
 def command(ctx: click.Context, sources: tuple[str, ...], folder: Path, from_format: str | None, sample: bool,
-            model: str | None, model_revision: str | None, max_tokens: int | None, factory: str | None, prune: bool,
-            yes: bool, restore: bool, rebuild: bool, strict: bool, rejects_file: Path | None, dry_run: bool,
-            device: str, trust_remote_code: bool, as_json: bool, console: Console) -> None:
+            model: str | None, model_revision: str | None, max_tokens: int | None, factory: str | None,
+            language: str | None, vectors: tuple[Path, ...], prune: bool, yes: bool, restore: bool, rebuild: bool,
+            strict: bool, rejects_file: Path | None, dry_run: bool, device: str, trust_remote_code: bool,
+            as_json: bool, console: Console) -> None:
     """Read files and folders into an index, encoding only what is new.
 
     SOURCE is a file, a folder or `-` for standard input, in any format that is read; it is found by looking. Without a
@@ -64,9 +68,9 @@ def command(ctx: click.Context, sources: tuple[str, ...], folder: Path, from_for
     app: App = ctx.obj
     named = [*sources, *([str(sample_path())] if sample else [])]
     options = BuildOptions(from_format=from_format, model=model, revision=model_revision, max_tokens=max_tokens,
-                           device=device, trust_remote_code=trust_remote_code, factory=factory, prune=prune,
-                           confirmed=yes, strict=strict, restore=restore, rebuild=rebuild, dry_run=dry_run,
-                           rejects_file=rejects_file)
+                           device=device, trust_remote_code=trust_remote_code, factory=factory,
+                           language=language, prune=prune, confirmed=yes, strict=strict, restore=restore,
+                           rebuild=rebuild, dry_run=dry_run, rejects_file=rejects_file, vectors=vectors)
     summary = build_index(named, folder, options, provider=app.provider, progress=console.progress())
     if as_json:
         write_json(summary.as_dict())

@@ -6,7 +6,7 @@ import os
 import shutil
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TextIO
@@ -35,6 +35,14 @@ class Console:
         """Say one line, unless quiet."""
         if not self.quiet:
             click.echo(printable(message), err=True)
+
+    def notes(self, notes: Iterable[str], seconds: Mapping[str, float]) -> None:
+        """Say notes a line each, and with `--verbose` what took how long."""
+        for note in notes:
+            self.note(note)
+        if self.verbose and seconds:
+            spent = ", ".join(f"{what} {1000 * took:.1f} ms" for what, took in seconds.items())
+            click.echo(f"Of that: {spent}", err=True)
 
     @contextmanager
     def timed(self, what: str) -> Iterator[None]:

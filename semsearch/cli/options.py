@@ -100,7 +100,7 @@ def device_options(function: F) -> F:
 
 
 def model_options(function: F) -> F:
-    """Add `-m/--model`, `--model-revision`, `--max-tokens` and `--factory`."""
+    """Add `-m/--model`, `--model-revision`, `--max-tokens`, `--factory` and `--language`."""
     options = [
         click.option("-m", "--model", metavar="NAME|FOLDER",
                      help="The sentence encoder: its name on the Hugging Face Hub, or a folder that holds one. An "
@@ -110,6 +110,8 @@ def model_options(function: F) -> F:
                      help="Cut texts after N tokens.  [default: the model's own limit]"),
         click.option("--factory", metavar="SPEC", help="How vectors are searched: a faiss factory string such as "
                      "IVF1024,Flat, or auto.  [default: by the number of papers]"),
+        click.option("--language", metavar="NAME", help="In which language words are compared: english, german, french "
+                     "and so on, or none for words just as they are. An index keeps its own.  [default: english]"),
     ]
     for option in reversed(options):
         function = option(function)

@@ -38,6 +38,11 @@ def open_output(path: Path | None) -> Iterator[TextIO]:
         yield stream
 
 
+def is_for_people(output: Output) -> bool:
+    """Return whether the output is a list for people to read, and not data."""
+    return (output.format or "table") == "table"
+
+
 def write_hits(hits: Sequence[Hit], output: Output) -> None:
     """Write the hits of one question."""
     with open_output(output.path) as stream:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import math
 import re
 
 import pytest
@@ -16,21 +17,36 @@ HIT_FIELDS = ["rank", "score", "score_kind", "id", "title", "abstract", "authors
               "categories", "url", "doi", "signals", "highlight"]
 
 
-def test_hits_are_whole_objects_with_the_cosine_counted_by_hand(built: CommandLine) -> None:
-    hits = built.json("query", "birds", "--json")
+# All three papers have five words, so BM25 with k1 = 1.2 gives a word that is there twice 2 * 2.2 / (2 + 1.2), and one
+# that is there once 2.2 / 2.2, times the same weight of the word.
+BM25_OF_ONE_TO_TWO = 3.2 / 4.4
+FUSED_BIRDS = 0.6 * COSINE_BIRDS + 0.4
+FUSED_SONGS = 0.6 * COSINE_SONGS + 0.4 * BM25_OF_ONE_TO_TWO
+# A fifth is the score of the neighbours: each has the other, and cells3 nobody, since it shares no word with them.
+HYBRID_BIRDS = 0.8 * FUSED_BIRDS + 0.2 * FUSED_SONGS
+HYBRID_SONGS = 0.8 * FUSED_SONGS + 0.2 * FUSED_BIRDS
+
+
+@pytest.mark.parametrize("mode, scores", [
+    ("hybrid", [HYBRID_BIRDS, HYBRID_SONGS, 0]),
+    ("dense", [COSINE_BIRDS, COSINE_SONGS, 0])])
+def test_hits_are_whole_objects_with_scores_counted_by_hand(built: CommandLine, mode: str, scores: list[float]) -> None:
+    hits = built.json("query", "birds", "--json", "--mode", mode)
     assert [list(hit) for hit in hits] == [HIT_FIELDS] * 3
+    kind = {"hybrid": "hybrid", "dense": "cosine"}[mode]
     assert [(hit["rank"], hit["id"], hit["score_kind"]) for hit in hits] == [
-        (1, "birds1", "cosine"), (2, "songs2", "cosine"), (3, "cells3", "cosine")]
-    assert [hit["score"] for hit in hits] == pytest.approx([COSINE_BIRDS, COSINE_SONGS, 0], abs=1e-6)
+        (1, "birds1", kind), (2, "songs2", kind), (3, "cells3", kind)]
+    assert [hit["score"] for hit in hits] == pytest.approx(scores, abs=1e-4 if mode == "hybrid" else 1e-6)
+    assert [hit["signals"]["cosine"] for hit in hits] == pytest.approx([COSINE_BIRDS, COSINE_SONGS, 0], abs=1e-6)
     assert hits[0]["authors"] == ["Ada Byron", "Li, Wei"] and hits[0]["doi"] == "10.1000/birds"
 
 
 def test_the_list_for_people(built: CommandLine) -> None:
     assert built.ok("query", "birds", "-k", "1") == (
-        "  1   0.756 Birds navigate\n"
+        f"  1   {HYBRID_BIRDS:.3f} Birds navigate\n"
         "            Ada Byron, Li, Wei · 2001 · Journal of Birds\n"
         "            birds1\n"
-        "            Birds watch stars.\n")
+        "            » Birds watch stars.\n")
 
 
 def test_words_are_joined_and_a_dash_reads_standard_input(built: CommandLine) -> None:
@@ -52,7 +68,7 @@ def test_more_than_there_are_gives_all_with_a_note(built: CommandLine) -> None:
 
 @pytest.mark.parametrize("form, beginning", [
     ("csv", "rank,score,score_kind,id,"), ("bibtex", "@article{birds1,\n"), ("ris", "TY  - JOUR\nID  - birds1\n"),
-    ("csl-json", '[\n{"id": "birds1", '), ("ids", "birds1\nsongs2\n"), ("trec", "1 Q0 birds1 1 0.755929 semsearch\n")])
+    ("csl-json", '[\n{"id": "birds1", '), ("ids", "birds1\nsongs2\n"), ("trec", "1 Q0 birds1 1 0.7863")])
 def test_every_format(built: CommandLine, form: str, beginning: str) -> None:
     assert built.ok("query", "birds", "--format", form).startswith(beginning)
 
@@ -74,7 +90,8 @@ def test_a_dash_is_standard_output(built: CommandLine) -> None:
 def test_verbose_says_how_long_it_took(built: CommandLine) -> None:
     for arguments in (["query", "birds"], ["related", "birds1"]):
         assert built(*arguments, "-k", "1").stderr == ""
-        assert re.fullmatch(r"Answered from 3 papers in \d+\.\d\d s\n", built(*arguments, "-k", "1", "-v").stderr)
+        told = built(*arguments, "-k", "1", "-v").stderr
+        assert re.fullmatch(r"Answered from 3 papers in \d+\.\d\d s\nOf that: encode .*, search .* ms, .*\n", told)
 
 
 def test_a_file_that_cannot_be_written_is_found_before_the_work(built: CommandLine) -> None:
@@ -93,7 +110,7 @@ def test_questions_that_make_no_sense(built: CommandLine) -> None:
     assert "What is the question?" in built.fails("query", status=2)
     assert built.fails("query", "  ").startswith("Error: The question is empty.")
     assert "0 is not in the range" in built.fails("query", "birds", "-k", "0", status=2)
-    assert "and not both" in built.fails("query", "birds", "--batch", "-", status=2)
+    assert "and not both" in built.fails("query", "birds", "--queries", "-", status=2)
 
 
 def test_a_model_that_is_not_the_indexs_is_refused(built: CommandLine) -> None:
@@ -101,14 +118,15 @@ def test_a_model_that_is_not_the_indexs_is_refused(built: CommandLine) -> None:
 
 
 def test_a_batch_of_lines_is_numbered(built: CommandLine) -> None:
-    hits = built.json("query", "--batch", "-", "-k", "1", input="birds\n\nmales sing\n")
+    hits = built.json("query", "--queries", "-", "-k", "1", input="birds\n\nmales sing\n")
     assert [(hit["query_id"], hit["id"]) for hit in hits] == [("1", "birds1"), ("3", "songs2")]
     assert [list(hit) for hit in hits] == [["query_id", *HIT_FIELDS]] * 2
 
 
 def test_a_batch_as_a_trec_run(built: CommandLine) -> None:
     (built.folder / "questions.tsv").write_text("q1\tbirds\nq2\tcells divide\n")
-    assert built.ok("query", "--batch", "questions.tsv", "-k", "1", "-o", "run.trec") == ""
+    assert built.ok("query", "--queries", "questions.tsv", "-k", "1", "-o", "run.trec", "--mode",
+                    "dense") == ""
     # cells 2 and divide 1, of cells 2, divide, copy, genes
     assert (built.folder / "run.trec").read_text() == (
         f"q1 Q0 birds1 1 {COSINE_BIRDS:.6f} semsearch\n"
@@ -116,14 +134,14 @@ def test_a_batch_as_a_trec_run(built: CommandLine) -> None:
 
 
 def test_a_batch_as_csv(built: CommandLine) -> None:
-    rows = list(csv.DictReader(io.StringIO(built.ok("query", "--batch", "-", "-k", "2", "--format", "csv",
+    rows = list(csv.DictReader(io.StringIO(built.ok("query", "--queries", "-", "-k", "2", "--format", "csv",
                                                     input='{"_id": 7, "text": "birds"}\n'))))
     assert [(row["query_id"], row["rank"], row["id"]) for row in rows] == [("7", "1", "birds1"), ("7", "2", "songs2")]
 
 
 def test_a_batch_gives_the_same_as_its_questions_one_by_one(built: CommandLine) -> None:
     questions = ["birds", "males sing tunes", "genes", "stars"] * 50  # more than are encoded together
-    batch = built.json("query", "--batch", "-", "-k", "3", "-q", input="\n".join(questions))
+    batch = built.json("query", "--queries", "-", "-k", "3", "-q", input="\n".join(questions))
     for number, question in list(enumerate(questions, 1))[::37]:
         alone = built.json("query", question, "-k", "3", "--json")
         assert [{**hit, "query_id": str(number)} for hit in alone] == [
@@ -142,12 +160,12 @@ def test_a_batch_gives_the_same_as_its_questions_one_by_one(built: CommandLine) 
 def test_a_batch_that_cannot_be_read_is_refused_before_the_work(built: CommandLine, text: str | bytes, error: str
                                                                 ) -> None:
     built.provider.encoders.clear()
-    assert error in built.fails("query", "--batch", "-", input=text)
+    assert error in built.fails("query", "--queries", "-", input=text)
     assert built.provider.loaded == 0
 
 
 def test_a_batch_cannot_be_a_list_for_people(built: CommandLine) -> None:
-    error = built.fails("query", "--batch", "-", "--format", "table", status=2, input="birds")
+    error = built.fails("query", "--queries", "-", "--format", "table", status=2, input="birds")
     assert ("--format table cannot tell the answers to several questions apart.\n"
             "Choose one of: jsonl, csv, trec.") in error
 
@@ -161,8 +179,10 @@ def test_related_by_id_needs_no_model_and_leaves_the_paper_out(built: CommandLin
     built.provider.encoders.clear()
     hits = built.json("related", "birds1", "--json")
     assert [hit["id"] for hit in hits] == ["songs2", "cells3"]
-    # birds 2 x 1, over two lengths of root 7
-    assert [hit["score"] for hit in hits] == pytest.approx([2 / 7, 0], abs=1e-6)
+    # birds 2 x 1, over two lengths of root 7; of the others songs2 has the best BM25
+    assert [hit["score"] for hit in hits] == pytest.approx([0.6 * 2 / 7 + 0.4, 0], abs=1e-6)
+    dense = built.json("related", "--like", "birds1", "--json", "--mode", "dense")
+    assert [hit["score"] for hit in dense] == pytest.approx([2 / 7, 0], abs=1e-6)
     assert built.provider.loaded == 0
 
 
@@ -174,10 +194,38 @@ def test_related_by_any_identifier_and_by_title(built: CommandLine) -> None:
     assert built.ok("related", "-", "--json", input="birds1\n\n") == by_id
 
 
-def test_related_to_the_middle_of_several(built: CommandLine) -> None:
-    [hit] = built.json("related", "birds1", "--title", "cells divide", "--json", "-k", "1")
-    # the sum of two orthogonal unit vectors has the length of root 2; songs2 meets only the first of them
-    assert (hit["id"], hit["score"]) == ("songs2", pytest.approx(2 / 7 / 2**0.5, abs=1e-6))
+def test_related_to_any_of_several(built: CommandLine) -> None:
+    [hit] = built.json("related", "birds1", "--title", "cells divide", "--json", "-k", "1", "--mode", "dense")
+    # 2 / 7 to the first and 0 to the second: their soft maximum
+    soft = 0.08 * math.log((math.exp(2 / 7 / 0.08) + 1) / 2)
+    assert (hit["id"], hit["score"]) == ("songs2", pytest.approx(soft, abs=1e-6))
+    assert (hit["signals"]["nearest_like"], hit["signals"]["nearest_like_cosine"]) == (
+        "birds1", pytest.approx(2 / 7, abs=1e-6))
+
+
+def test_a_library_is_liked_and_not_given_back(built: CommandLine) -> None:
+    (built.folder / "refs.bib").write_text("@article{key1, title={Birds navigate}, doi={10.1000/birds}}\n"
+                                           "@article{key2, title={Robots see}, year=2020}\n")
+    hits = built.json("related", "--like-file", "refs.bib", "--json")
+    assert [hit["id"] for hit in hits] == ["songs2", "cells3"]
+    assert {hit["signals"]["nearest_like"] for hit in hits} <= {"birds1", "key2"}
+
+
+def test_what_is_unlike_is_no_answer_and_takes_away(built: CommandLine) -> None:
+    assert built.ok("related", "birds1", "--unlike", "songs2", "--format", "ids") == "cells3\n"
+
+
+def test_newer_than(built: CommandLine) -> None:
+    assert built.ok("related", "birds1", "--newer-than", "2002", "--format", "ids") == "cells3\n"
+
+
+def test_the_neighbours_of_every_paper(built: CommandLine) -> None:
+    hits = built.json("related", "--all", "-k", "1", "-q")
+    assert [(hit["query_id"], hit["id"], hit["score"]) for hit in hits] == [
+        ("birds1", "songs2", pytest.approx(2 / 7, abs=1e-6)), ("songs2", "birds1", pytest.approx(2 / 7, abs=1e-6)),
+        ("cells3", "birds1", pytest.approx(0, abs=1e-6))]
+    assert "by meaning alone" in built.fails("related", "--all", "--mode", "hybrid", status=2)
+    assert "name none" in built.fails("related", "birds1", "--all", status=2)
 
 
 def test_related_to_a_text_from_a_file(built: CommandLine) -> None:

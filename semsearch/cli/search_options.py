@@ -1,0 +1,60 @@
+"""Options that say how answers are found; shared by the commands that ask an index."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, Final, TypeVar
+
+import click
+
+from semsearch.cli.filter_options import filter_options
+from semsearch.filters import Filter
+from semsearch.ranking import DEFAULT_RERANK_DEPTH, DEFAULT_WEIGHT, Mode, SearchOptions
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_SHARE: Final = click.FloatRange(0, 1)
+
+
+def search_options(function: F) -> F:
+    """Add what decides the ranking and the filters, passed together as `search`: `SearchOptions`."""
+    @functools.wraps(function)
+    def with_search(*arguments: Any, mode: str, weight: float, min_score: float | None, diversity: float,
+                    filter: Filter, **options: Any) -> Any:
+        search = SearchOptions(Mode(mode), weight, filter=filter, min_score=min_score, diversity=diversity)
+        return function(*arguments, search=search, **options)
+
+    decorators = [
+        click.option("--mode", type=click.Choice([str(mode) for mode in Mode], case_sensitive=False),
+                     default=str(Mode.HYBRID), show_default=True,
+                     help="Compare by meaning and words, by meaning alone (dense), or by words alone (lexical; needs "
+                     "no model)."),
+        click.option("--weight", type=_SHARE, default=DEFAULT_WEIGHT, show_default=True, metavar="0..1",
+                     help="The share of meaning in a hybrid score."),
+        click.option("--min-score", type=click.FloatRange(-1, 1), metavar="COSINE",
+                     help="Leave out papers whose cosine is less."),
+        click.option("--diversity", type=_SHARE, default=0.0, metavar="0..1",
+                     help="Prefer hits that are unlike those above them; 0 does not, 0.3 is a good start."),
+    ]
+    decorated: Callable[..., Any] = filter_options(with_search)
+    for decorate in reversed(decorators):
+        decorated = decorate(decorated)
+    return decorated  # type: ignore[return-value]
+
+
+def rerank_options(function: F) -> F:
+    """Add `--rerank` and `--rerank-depth`."""
+    model = click.option("--rerank", metavar="NAME|FOLDER",
+                         help="A cross-encoder that scores the best hits again, such as "
+                         "cross-encoder/ms-marco-MiniLM-L6-v2. Slow, and often better.")
+    depth = click.option("--rerank-depth", type=click.IntRange(min=1), default=DEFAULT_RERANK_DEPTH, show_default=True,
+                         metavar="N", help="How many hits it scores.")
+    return model(depth(function))
+
+
+def highlight_option(function: F) -> F:
+    """Add `--highlight/--no-highlight`, passed as `highlight`, None where the user did not say."""
+    return click.option("--highlight/--no-highlight", default=None,
+                        help="Find the sentence of each abstract that is nearest to the question.  [default: where "
+                        "people read the answer]")(function)
