@@ -15,7 +15,9 @@ from semsearch.asking import Asked, Likes
 from semsearch.candidates import Candidates, Words, best_candidates
 from semsearch.fusion import HEAD, best_first, diversified, scaled, smoothed
 from semsearch.index.reader import IndexReader
+from semsearch.known_vectors import KnownVectors
 from semsearch.nearness import Nearness, ToOne, ToSeveral
+from semsearch.on_demand import OnDemand
 from semsearch.progress import Progress, Silent
 from semsearch.ranking import Hit, Mode, SearchOptions
 from semsearch.rerank import Reranker, rerank_hits
@@ -54,10 +56,12 @@ class Permitted:
 class Answering:
     """Finds the answers to questions in one index."""
 
-    def __init__(self, reader: IndexReader, highlighter: Callable[[], Highlighter],
-                 reranker: Callable[[str], Reranker], progress: Progress | None = None) -> None:
-        """Take an index, and who makes the parts that are not always needed."""
-        self._reader, self._highlighter, self._reranker = reader, highlighter, reranker
+    def __init__(self, reader: IndexReader, known: KnownVectors, on_demand: OnDemand,
+                 highlighter: Callable[[], Highlighter], reranker: Callable[[str], Reranker],
+                 progress: Progress | None = None) -> None:
+        """Take an index and its vectors, and who makes the parts that are not always needed."""
+        self._reader, self._known, self._on_demand = reader, known, on_demand
+        self._highlighter, self._reranker = highlighter, reranker
         self._progress = progress or Silent()
 
     def permitted(self, options: SearchOptions) -> Permitted:
@@ -74,8 +78,12 @@ class Answering:
     def answer(self, asked: Asked, k: int, options: SearchOptions, permitted: Permitted, spent: Spent
                ) -> tuple[tuple[Hit, ...], tuple[str, ...]]:
         """Return the `k` best hits, and what the user should know about them."""
+        mask = self._mask(asked, permitted)
+        encoded: frozenset[int] = frozenset()
+        if _by_meaning(options) and not self._known.is_complete:
+            with spent.on("encode on demand"):
+                encoded = frozenset(self._on_demand.encode_for(asked.words, mask, options.encode_budget).tolist())
         with spent.on("search"):
-            mask = self._mask(asked, permitted)
             pool = self._candidates(asked, self._pool_size(k, options), options, mask)
             if options.mode is Mode.HYBRID:
                 pool = self._smoothed(pool, options.smoothing)
@@ -85,7 +93,7 @@ class Answering:
             elif options.rerank is None:
                 pool = pool.at(np.arange(min(k, len(pool.rows))))
         with spent.on("papers"):
-            hits = self._hits(pool, asked, options)
+            hits = self._hits(pool, asked, options, encoded)
         if options.rerank is not None:
             with spent.on("rerank"):
                 hits = self._reranked(hits, asked, options)
@@ -93,7 +101,7 @@ class Answering:
         if options.highlight:
             with spent.on("highlight"):
                 hits = self._highlighted(hits, asked)
-        return hits, (*asked.notes, *self._notes(k, len(hits), asked, options, permitted, mask))
+        return hits, (*asked.notes, *self._notes(k, len(hits), asked, options, permitted, mask, len(encoded)))
 
     def _mask(self, asked: Asked, permitted: Permitted) -> NDArray[np.bool_] | None:
         """Return which rows may be answers to this question."""
@@ -109,7 +117,7 @@ class Answering:
 
     def _candidates(self, asked: Asked, size: int, options: SearchOptions, mask: NDArray[np.bool_] | None
                     ) -> Candidates:
-        near = self._nearness(asked) if options.mode is not Mode.LEXICAL or options.min_score is not None else None
+        near = self._nearness(asked) if _by_meaning(options) else None
         words = None
         if options.mode is not Mode.DENSE:
             without = asked.likes.rows | self._reader.hidden if asked.likes else self._reader.hidden
@@ -121,34 +129,28 @@ class Answering:
         if asked.likes is None:
             if asked.vector is None:
                 raise AssertionError("a question compared by meaning has a vector")
-            return ToOne(self._reader.vectors, asked.vector)
+            return ToOne(self._known, asked.vector)
         if len(asked.likes.vectors) == 1 and not len(asked.likes.unliked):
-            return ToOne(self._reader.vectors, asked.likes.vectors[0])
-        return ToSeveral(self._reader.vectors, asked.likes.vectors, asked.likes.unliked)
+            return ToOne(self._known, asked.likes.vectors[0])
+        return ToSeveral(self._known, asked.likes.vectors, asked.likes.unliked)
 
     def _smoothed(self, pool: Candidates, share: float) -> Candidates:
         """Return the candidates ranked anew, the head with a share of the scores of its neighbours."""
         if share == 0:
             return pool
         head, tail = pool.at(np.arange(min(HEAD, len(pool.rows)))), pool.at(np.arange(HEAD, len(pool.rows)))
-        scores = smoothed(head.fused, self._vectors_of(head.rows), share)
+        scores = smoothed(head.fused, self._known.vectors_of(head.rows), share)
         head = replace(head, scores=scores)
         return head.at(best_first(scores, head.rows)).followed_by(tail)
 
     def _diverse(self, pool: Candidates, k: int, options: SearchOptions) -> Candidates:
         scores = scaled(pool.scores) if options.mode is Mode.LEXICAL else pool.scores
-        return pool.at(diversified(scores, self._vectors_of(pool.rows), k, options.diversity))
+        return pool.at(diversified(scores, self._known.vectors_of(pool.rows), k, options.diversity))
 
-    def _vectors_of(self, rows: NDArray[np.int64]) -> NDArray[np.float32]:
-        vectors = np.zeros((len(rows), self._reader.manifest.encoder.dimension), np.float32)
-        positions = self._reader.vectors.positions_of(rows)
-        there = positions >= 0
-        vectors[there] = self._reader.vectors.vectors_at(positions[there])
-        return vectors
-
-    def _hits(self, pool: Candidates, asked: Asked, options: SearchOptions) -> tuple[Hit, ...]:
+    def _hits(self, pool: Candidates, asked: Asked, options: SearchOptions, encoded: frozenset[int]
+              ) -> tuple[Hit, ...]:
         several = asked.likes is not None and len(asked.likes.vectors) + len(asked.likes.unliked) > 1
-        nearest = _nearest_likes(asked.likes, self._vectors_of(pool.rows)) if asked.likes else []
+        nearest = _nearest_likes(asked.likes, self._known.vectors_of(pool.rows)) if asked.likes else []
         kind = {Mode.HYBRID: "hybrid", Mode.LEXICAL: "bm25", Mode.DENSE: "hybrid" if several else "cosine"}
         named = dict(asked.first)
         hits = []
@@ -168,6 +170,8 @@ class Answering:
                 signals["nearest_like"], signals["nearest_like_cosine"] = nearest[n]
             if int(pool.rows[n]) in named:
                 signals["exact"] = named[int(pool.rows[n])]
+            if int(pool.rows[n]) in encoded:
+                signals["encoded_on_demand"] = True
             hits.append(Hit(n + 1, _rounded(pool.scores[n]), kind[options.mode], paper, signals))
         return tuple(hits)
 
@@ -185,7 +189,7 @@ class Answering:
             reranked = sum(hit.score_kind == "rerank" for hit in hits)
             scores = scaled(np.asarray([hit.score for hit in hits[:reranked]], np.float32))
             rows = dict(zip(self._reader.papers.get(pool.rows.tolist()), pool.rows, strict=True))
-            vectors = self._vectors_of(np.asarray([rows[hit.paper] for hit in hits[:reranked]], np.int64))
+            vectors = self._known.vectors_of(np.asarray([rows[hit.paper] for hit in hits[:reranked]], np.int64))
             hits = tuple(hits[place] for place in diversified(scores, vectors, k, options.diversity))
         return tuple(_ranked(hit, rank) for rank, hit in enumerate(hits[:k], 1))
 
@@ -201,7 +205,7 @@ class Answering:
         return max(size, _DIVERSE_FROM * k) if options.diversity > 0 else size
 
     def _notes(self, k: int, found: int, asked: Asked, options: SearchOptions, permitted: Permitted,
-               mask: NDArray[np.bool_] | None) -> Iterator[str]:
+               mask: NDArray[np.bool_] | None, encoded: int) -> Iterator[str]:
         manifest = self._reader.manifest
         there = manifest.papers if mask is None else int(mask.sum())
         if asked.words.restricts and not there:
@@ -213,9 +217,14 @@ class Answering:
             yield f"Only {found} papers have a cosine of {options.min_score:g} or more."
         elif found < k and options.mode is Mode.LEXICAL:
             yield f"Only {found} papers share a word with the question."
-        if options.mode is not Mode.LEXICAL and manifest.vectors < manifest.papers:
-            yield (f"{manifest.papers - manifest.vectors:,} of {manifest.papers:,} papers have no vector yet and are "
-                   "found by their words only.")
+        if _by_meaning(options) and not self._known.is_complete:
+            waiting = manifest.papers - self._known.count
+            yield (f"{waiting:,} of {manifest.papers:,} papers are not encoded yet and are found by their words only; "
+                   f"{encoded:,} were encoded for this question.")
+
+
+def _by_meaning(options: SearchOptions) -> bool:
+    return options.mode is not Mode.LEXICAL or options.min_score is not None
 
 
 def _named_first(pool: Candidates, asked: Asked, mask: NDArray[np.bool_] | None, options: SearchOptions) -> Candidates:

@@ -15,6 +15,7 @@ from semsearch.encoding import Encoder, Vectors
 from semsearch.errors import AmbiguousPaper, EmptyQuery, PaperNotFound
 from semsearch.identifiers import alias_key, spellings
 from semsearch.index.reader import IndexReader
+from semsearch.known_vectors import KnownVectors
 from semsearch.paper import Paper
 
 if TYPE_CHECKING:
@@ -57,9 +58,9 @@ class Asked:
 class Asking:
     """Turns what a user gives into `Asked`, for one index."""
 
-    def __init__(self, reader: IndexReader, encoder: Callable[[], Encoder]) -> None:
-        """Take an index and who loads its encoder when it is needed."""
-        self._reader, self._encoder = reader, encoder
+    def __init__(self, reader: IndexReader, known: KnownVectors, encoder: Callable[[], Encoder]) -> None:
+        """Take an index, its vectors, and who loads its encoder when it is needed."""
+        self._reader, self._known, self._encoder = reader, known, encoder
 
     def questions(self, texts: Sequence[str], *, by_meaning: bool) -> list[Asked]:
         """Return questions in words, encoded together where they are compared `by_meaning`.
@@ -122,13 +123,8 @@ class Asking:
         return np.zeros((0, self._reader.manifest.encoder.dimension), np.float32)
 
     def _vectors_of(self, rows: NDArray[np.int64]) -> Vectors:
-        if not len(rows):
-            return self._no_vectors()
-        positions = self._reader.vectors.positions_of(rows)
-        if (positions >= 0).all():
-            return self._reader.vectors.vectors_at(positions)
-        papers = self._reader.papers.get(rows.tolist())
-        return self._encoder().encode_documents([paper.text for paper in papers]).vectors
+        self._known.encode(rows)  # those that have no vector yet
+        return self._known.vectors_of(rows)
 
     def _rows_of_paper(self, paper: Paper) -> list[int]:
         """Return the rows of a paper from elsewhere: by its identifiers, else by its title or text."""

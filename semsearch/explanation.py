@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from semsearch.asking import Asked, Asking
+from semsearch.asking import Asked
 from semsearch.encoding import Vectors
 from semsearch.errors import PaperNotFound
 from semsearch.filters import Filter
 from semsearch.fusion import HEAD, best_first, fused_scores, smoothed
 from semsearch.highlight import Highlighter, passages_of
 from semsearch.index.reader import IndexReader
+from semsearch.known_vectors import KnownVectors
 from semsearch.paper import Paper
 from semsearch.ranking import DEFAULT_SMOOTHING, DEFAULT_WEIGHT
 
@@ -118,7 +119,7 @@ def explain(searcher: Searcher, name: str, question: str, weight: float = DEFAUL
     """
     reader = searcher.reader
     row = _row_of(reader, name)
-    [asked] = Asking(reader, searcher.encoder).questions([question], by_meaning=True)
+    [asked] = searcher.asking.questions([question], by_meaning=True)
     if asked.vector is None:
         raise AssertionError("a question compared by meaning has a vector")
     [paper] = reader.papers.get([row])
@@ -126,12 +127,12 @@ def explain(searcher: Searcher, name: str, question: str, weight: float = DEFAUL
     allowed[list(reader.hidden)] = False
     passing = reader.allowed(filter).mask if filter is not None and not filter.is_empty else None
     said = reader.lexical.rows_permitted(asked.words)
-    obstacles = tuple(_obstacles(reader, row, paper, passing, said))
+    obstacles = tuple(_obstacles(searcher, row, paper, passing, said))
     allowed &= said if passing is None else said & passing
-    cosines, bm25 = _all_cosines(reader, asked.vector), _all_bm25(reader, asked.words)
+    cosines, bm25 = _all_cosines(reader.manifest.papers, searcher.vectors, asked.vector), _all_bm25(reader, asked.words)
     best = reader.lexical.best_score(asked.words, reader.hidden)
     fused = fused_scores(cosines, bm25, best, weight)
-    scores = _with_neighbours(reader, fused, allowed)
+    scores = _with_neighbours(searcher.vectors, fused, allowed)
     [passage] = passages_of([paper])
     [by_sentence] = Highlighter(searcher.encoder, reader.lexical).cosines([passage], asked.vector)
     sentences = [Sentence(passage.text[start:end], start, end, round(float(cosine), _DECIMALS))
@@ -157,24 +158,21 @@ def _row_of(reader: IndexReader, name: str) -> int:
         return with_deleted
 
 
-def _with_neighbours(reader: IndexReader, fused: NDArray[np.float32], allowed: NDArray[np.bool_]
+def _with_neighbours(known: KnownVectors, fused: NDArray[np.float32], allowed: NDArray[np.bool_]
                      ) -> NDArray[np.float32]:
     """Return the `(papers,)` scores that papers are ranked by, as `semsearch.answering` makes them."""
     rows = np.flatnonzero(allowed)
     head = rows[best_first(fused[rows], rows)[:HEAD]]
-    positions = reader.vectors.positions_of(head)
-    vectors = np.zeros((len(head), reader.manifest.encoder.dimension), np.float32)
-    vectors[positions >= 0] = reader.vectors.vectors_at(positions[positions >= 0])
     scores = fused.copy()
-    scores[head] = smoothed(fused[head], vectors, DEFAULT_SMOOTHING)
+    scores[head] = smoothed(fused[head], known.vectors_of(head), DEFAULT_SMOOTHING)
     return scores
 
 
-def _all_cosines(reader: IndexReader, vector: Vectors) -> NDArray[np.float32]:
+def _all_cosines(papers: int, known: KnownVectors, vector: Vectors) -> NDArray[np.float32]:
     """Return the `(papers,)` float32 cosines of all rows, NaN for those without a vector."""
-    cosines = np.full(reader.manifest.papers, np.nan, np.float32)
-    for rows, _ in reader.vectors.blocks():
-        cosines[rows] = reader.vectors.cosines(vector, rows)
+    cosines = np.full(papers, np.nan, np.float32)
+    for rows, _ in known.blocks():
+        cosines[rows] = known.cosines(vector, rows)
     return cosines
 
 
@@ -217,15 +215,16 @@ def _terms(reader: IndexReader, words: LexicalQuery, row: int, paper: Paper
     return tuple(sorted(shares, key=lambda share: -share.bm25)), tuple(missing)
 
 
-def _obstacles(reader: IndexReader, row: int, paper: Paper, passing: NDArray[np.bool_] | None,
+def _obstacles(searcher: Searcher, row: int, paper: Paper, passing: NDArray[np.bool_] | None,
                said: NDArray[np.bool_]) -> Iterator[str]:
-    if row in reader.hidden:
+    hidden = searcher.reader.hidden
+    if row in hidden:
         yield "The paper was deleted: no question finds it."
-    if passing is not None and not passing[row] and row not in reader.hidden:
+    if passing is not None and not passing[row] and row not in hidden:
         yield "The filter leaves the paper out."
     if not said[row]:
         yield "The paper lacks a quoted phrase of the question, or has a word or phrase that it excludes with -."
-    if reader.vectors.positions_of(np.array([row]))[0] < 0:
+    if not searcher.vectors.has(np.array([row]))[0]:
         yield "The paper has no vector yet: it is found by its words only."
     if not paper.abstract.strip():
         yield "The paper has no abstract: only its title is compared."

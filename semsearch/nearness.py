@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from semsearch.encoding import Vectors
 from semsearch.fusion import best_first
-from semsearch.index.vector_index import Ranking, VectorIndex
+from semsearch.index.row_ranking import Ranking
+from semsearch.known_vectors import KnownVectors
 
 TEMPERATURE: Final = 0.08
 """How sharp the maximum over liked papers is. `benchmarks/several_likes.py`: of 0.03 to 0.2 this one loses least both
@@ -34,7 +35,7 @@ class Nearness(Protocol):
 class ToOne:
     """Nearness to one unit vector `(d,)`: its cosine."""
 
-    def __init__(self, index: VectorIndex, vector: Vectors) -> None:
+    def __init__(self, index: KnownVectors, vector: Vectors) -> None:
         self._index, self.vector = index, vector
 
     def search(self, k: int, allowed: NDArray[np.bool_] | None) -> Ranking:
@@ -54,14 +55,19 @@ class ToSeveral:
     to none of them: a library has several topics.
     """
 
-    def __init__(self, index: VectorIndex, liked: Vectors, unliked: Vectors) -> None:
+    def __init__(self, index: KnownVectors, liked: Vectors, unliked: Vectors) -> None:
         """Take `(m, d)` and `(u, d)` float32 unit vectors; m is at least 1."""
         self._index, self._liked, self._unliked = index, liked, unliked
 
     @cached_property
-    def _scores(self) -> NDArray[np.float32]:
-        parts = [self._nearness(block) for _, block in self._index.blocks()]
-        return np.concatenate(parts) if parts else np.zeros(0, np.float32)
+    def _scored(self) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        """The rows that have a vector, in order, and their scores."""
+        parts = [(rows, self._nearness(vectors)) for rows, vectors in self._index.blocks()]
+        if not parts:
+            return np.zeros(0, np.int64), np.zeros(0, np.float32)
+        rows, scores = (np.concatenate(part) for part in zip(*parts, strict=True))
+        order = np.argsort(rows, kind="stable")
+        return rows[order], scores[order]
 
     def _nearness(self, vectors: Vectors) -> NDArray[np.float32]:
         near = soft_maximum(vectors @ self._liked.T)
@@ -69,7 +75,7 @@ class ToSeveral:
 
     def search(self, k: int, allowed: NDArray[np.bool_] | None) -> Ranking:
         """Return the k nearest of the allowed rows, best first, ties by row."""
-        rows, scores = self._index.rows, self._scores
+        rows, scores = self._scored
         if allowed is not None:
             permitted = allowed[rows]
             rows, scores = rows[permitted], scores[permitted]
@@ -81,10 +87,11 @@ class ToSeveral:
 
     def scores_of(self, rows: NDArray[np.int64]) -> NDArray[np.float32]:
         """Return the `(n,)` float32 scores of rows, NaN where a row has no vector."""
-        positions = self._index.positions_of(rows)
-        if not len(self._scores):
+        known, scores = self._scored
+        if not len(known):
             return np.full(len(rows), np.nan, np.float32)
-        return np.where(positions >= 0, self._scores[positions], np.float32(np.nan)).astype(np.float32)
+        places = np.minimum(np.searchsorted(known, rows), len(known) - 1)
+        return np.where(known[places] == rows, scores[places], np.float32(np.nan)).astype(np.float32)
 
 
 def soft_maximum(cosines: NDArray[np.float32]) -> NDArray[np.float32]:

@@ -32,7 +32,8 @@ class SearchOptions:
     mean score of the nearest papers among the best; 0 leaves it away. `min_score`: the least cosine of a hit.
     `diversity`: in [0, 1], how much a hit loses for being like those above it (0: nothing). `highlight`: find the
     sentence that is nearest to the question. `rerank`: the name or folder of a cross-encoder that scores the best
-    `rerank_depth` again.
+    `rerank_depth` again. `encode_budget`: how many papers without a vector are encoded for a question, None for about a
+    second's worth.
     """
 
     mode: Mode = Mode.HYBRID
@@ -44,6 +45,7 @@ class SearchOptions:
     highlight: bool = False
     rerank: str | None = None
     rerank_depth: int = DEFAULT_RERANK_DEPTH
+    encode_budget: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,8 @@ from semsearch.asking import Asking
 from semsearch.encoding import Encoder
 from semsearch.errors import UsageError
 from semsearch.index.reader import IndexReader
+from semsearch.known_vectors import KnownVectors
+from semsearch.on_demand import OnDemand
 from semsearch.paper import Paper
 from semsearch.progress import Progress
 from semsearch.provider import (
@@ -71,8 +73,11 @@ class Searcher:
         self._encoder: Encoder | None = None
         self._load_reranker = reranker_loader
         self._rerankers: dict[str, Reranker] = {}
-        self._asking = Asking(self.reader, self.encoder)
-        self._answering = Answering(self.reader, lambda: self._highlighter, self._reranker, progress)
+        self.vectors = KnownVectors(self.reader, self.encoder)
+        self.asking = Asking(self.reader, self.vectors, self.encoder)
+        on_demand = OnDemand(self.reader, self.vectors, self.encoder)
+        self._answering = Answering(self.reader, self.vectors, on_demand, lambda: self._highlighter, self._reranker,
+                                    progress)
 
     def query(self, text: str, k: int = DEFAULT_HITS, options: SearchOptions | None = None) -> Answer:
         """Return the `k` papers that answer a question in words best; all that qualify where there are fewer.
@@ -90,7 +95,7 @@ class Searcher:
         spent = Spent()
         by_meaning = options.mode is not Mode.LEXICAL or options.min_score is not None
         with spent.on("encode"):
-            questions = self._asking.questions(texts, by_meaning=by_meaning)
+            questions = self.asking.questions(texts, by_meaning=by_meaning)
         with spent.on("filter"):
             permitted = self._answering.permitted(options)
         answers = []
@@ -121,7 +126,7 @@ class Searcher:
         spent = Spent()
         by_meaning = options.mode is not Mode.LEXICAL or options.min_score is not None
         with spent.on("encode"):
-            asked = self._asking.related(names, titles, texts, unlike, liked_papers, query, by_meaning=by_meaning)
+            asked = self.asking.related(names, titles, texts, unlike, liked_papers, query, by_meaning=by_meaning)
         with spent.on("filter"):
             permitted = self._answering.permitted(options)
         hits, notes = self._answering.answer(asked, k, options, permitted, spent)
@@ -139,6 +144,7 @@ class Searcher:
 
     def close(self) -> None:
         """Close the index."""
+        self.vectors.close()
         self.reader.close()
 
     def __enter__(self) -> Self:

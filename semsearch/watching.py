@@ -21,6 +21,7 @@ from semsearch.encoding import Encoder
 from semsearch.errors import EmptyQuery, PaperNotFound, QueryError, UsageError
 from semsearch.index.facet_columns import arrivals
 from semsearch.index.reader import IndexReader
+from semsearch.known_vectors import KnownVectors
 from semsearch.index.saved_searches import Report, SavedSearch
 from semsearch.index.state import State, change_state
 from semsearch.ranking import Hit, Mode, SearchOptions
@@ -71,7 +72,7 @@ def save_search(index_folder: Path | str, search: SavedSearch, *, from_the_start
     name = _checked_name(search.name)
     with IndexReader(index_folder) as reader:
         if search.question or not search.likes:
-            Asking(reader, _no_encoder).questions([search.question], by_meaning=False)
+            Asking(reader, KnownVectors(reader, _no_encoder), _no_encoder).questions([search.question], by_meaning=False)
         liked = [reader.find(like) for like in search.likes]
         reader.allowed(search.filter)  # a condition that makes no sense is better told now than by each run
         newest = int(max(arrivals(reader), default=0))

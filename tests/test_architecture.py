@@ -27,12 +27,13 @@ LAYERS = [
     {"errors", "identifiers", "paper", "cleaning", "merging", "filters", "ranking", "fusion", "encoding",
      "progress", "sentences"},
     # 1 sources and sinks
-    {"readers", "writers", "models", "encoder", "exported", "rerank", "sample"},
+    {"readers", "writers", "models", "model_loading", "calibration", "encoder", "exported", "rerank", "sample"},
     # 2 storage
     {"index"},
     # 3 use cases
-    {"provider", "intake", "vectorise", "publish", "summary", "build", "reindex", "maintenance", "reading",
-     "nearness", "candidates", "asking", "answering", "search", "neighbours", "duplicates", "watching",
+    {"provider", "document_encoder", "encoding_pool", "intake",
+     "vectorise", "publish", "summary", "build", "reindex", "maintenance", "reading",
+     "known_vectors", "on_demand", "nearness", "candidates", "asking", "answering", "search", "neighbours", "duplicates", "watching",
      "highlight", "explanation", "shards", "engines"},
     # 4 measuring
     {"evaluation"},
@@ -56,8 +57,8 @@ DOORS = {
     "torch": ("semsearch.encoder", "semsearch.exported.export"),
     "onnxruntime": ("semsearch.exported",),
     "tokenizers": ("semsearch.exported.session",),
-    "transformers": ("semsearch.encoder",),
-    "huggingface_hub": ("semsearch.models", "semsearch.encoder"),
+    "transformers": ("semsearch.model_loading",),
+    "huggingface_hub": ("semsearch.models", "semsearch.model_loading"),
     "click": ("semsearch.cli",),
     "ir_measures": ("semsearch.evaluation",),
     "ray": ("semsearch.engines.ray",),

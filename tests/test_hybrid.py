@@ -18,6 +18,7 @@ from semsearch.encoding import EncoderRequest
 from semsearch.errors import EmptyQuery, UsageError
 from semsearch.filters import Filter
 from semsearch.index.reader import IndexReader
+from semsearch.known_vectors import KnownVectors
 from semsearch.maintenance import delete
 from semsearch.nearness import ToOne
 from semsearch.paper import Paper
@@ -85,7 +86,7 @@ def test_the_best_candidates_are_those_of_a_plain_scan(index, words, weight, k, 
     with IndexReader(index) as reader:
         query = reader.lexical.parse(question)
         best = reader.lexical.best_score(query)
-        near = ToOne(reader.vectors, FakeEncoder(EncoderRequest()).encode_queries([question])[0])
+        near = ToOne(KnownVectors(reader, lambda: FakeEncoder(EncoderRequest())), FakeEncoder(EncoderRequest()).encode_queries([question])[0])
         found = best_candidates(k, near, Words(reader.lexical, query, best), weight, allowed, least)
         bm25 = reader.lexical.scores_of(query, np.arange(COUNT)).astype(np.float64)
     cosines = cosines_to(question)

@@ -21,8 +21,9 @@ def search_options(function: F) -> F:
     """Add what decides the ranking and the filters, passed together as `search`: `SearchOptions`."""
     @functools.wraps(function)
     def with_search(*arguments: Any, mode: str, weight: float, min_score: float | None, diversity: float,
-                    filter: Filter, **options: Any) -> Any:
-        search = SearchOptions(Mode(mode), weight, filter=filter, min_score=min_score, diversity=diversity)
+                    encode_budget: int | None, filter: Filter, **options: Any) -> Any:
+        search = SearchOptions(Mode(mode), weight, filter=filter, min_score=min_score, diversity=diversity,
+                               encode_budget=encode_budget)
         return function(*arguments, search=search, **options)
 
     decorators = [
@@ -36,6 +37,9 @@ def search_options(function: F) -> F:
                      help="Leave out papers whose cosine is less."),
         click.option("--diversity", type=_SHARE, default=0.0, metavar="0..1",
                      help="Prefer hits that are unlike those above them; 0 does not, 0.3 is a good start."),
+        click.option("--encode-budget", type=click.IntRange(min=0), metavar="N",
+                     help="Where the index is not encoded to the end: encode at most N papers for a question.  "
+                     "[default: about a second's worth, at least 20]"),
     ]
     decorated: Callable[..., Any] = filter_options(with_search)
     for decorate in reversed(decorators):

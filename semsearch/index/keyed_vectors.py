@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,16 +15,29 @@ KEY_DTYPE: Final = np.dtype(f"S{TEXT_KEY_BYTES}")
 """Keys compare as bytes padded with zeros, which is exact because all have one length."""
 
 
+class VectorsByPosition(Protocol):
+    """Vectors that are given for their positions: an array, memory-mapped or not, or several of them."""
+
+    def __getitem__(self, positions: NDArray[np.int64], /) -> NDArray[Any]:
+        """Return the `(n, d)` vectors at these `(n,)` positions."""
+        ...
+
+
 class KeyedVectors:
     """A source of vectors: a generation, or the vector logs.
 
     `keys`: `(m,)` bytes; `token_counts`: `(m,)` int32; `vectors`: `(m, d)` float32, may be memory-mapped.
     """
 
-    def __init__(self, keys: NDArray[Any], token_counts: NDArray[Any], vectors: NDArray[Any]) -> None:
+    def __init__(self, keys: NDArray[Any], token_counts: NDArray[Any], vectors: VectorsByPosition) -> None:
         self._keys = keys
         self._token_counts = token_counts
         self._vectors = vectors
+
+    @property
+    def keys_by_position(self) -> NDArray[Any]:
+        """`(m,)` keys, in the order of the vectors."""
+        return self._keys
 
     def __len__(self) -> int:
         return len(self._keys)

@@ -85,6 +85,10 @@ class LexicalIndex:
             problems.append("some words belong to other texts than their rows have")
         return problems
 
+    def rows_of_texts(self, keys: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return all rows whose text has one of these `(n,)` text keys, and for each the place of its key in `keys`."""
+        return self._rows_of(documents_of(keys))
+
     def parse(self, question: str) -> LexicalQuery:
         """Return what a question asks of words: quotes and `-word` are understood, all else is harmless."""
         return parse_question(question, self._analyser, self._weightiest)

@@ -1,0 +1,142 @@
+"""The vectors that there are: those of the generation, those in the log, and those made for a question just now."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from semsearch.encoding import Encoder, Vectors
+from semsearch.errors import DiskFull
+from semsearch.fusion import best_first
+from semsearch.index.reader import IndexReader
+from semsearch.index.row_ranking import Ranking
+from semsearch.index.vector_log import FOLDER, VectorLogWriter, read_logs
+
+
+class KnownVectors:
+    """Row <-> vector for an index that may not be encoded to the end.
+
+    Where every paper has a vector in the generation, that is all this is. Vectors that a question paid for go to the
+    log, where the next question and the next build find them; no lock is waited for, and where nothing can be written
+    they serve this process only.
+    """
+
+    def __init__(self, reader: IndexReader, encoder: Callable[[], Encoder]) -> None:
+        """Take an index, and who loads its encoder when a text has to be encoded."""
+        self._reader, self._encoder = reader, encoder
+        self._rows: NDArray[np.int64] = np.zeros(0, np.int64)
+        self._vectors: Vectors = np.zeros((0, reader.manifest.encoder.dimension), np.float32)
+        self._is_read = reader.manifest.vectors == reader.manifest.papers
+        self._folder = reader.folder / FOLDER / reader.manifest.encoder.fingerprint
+
+    @property
+    def count(self) -> int:
+        """How many papers have a vector."""
+        self._read_log()
+        return self._reader.manifest.vectors + len(self._rows)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every paper has one."""
+        return self.count == self._reader.manifest.papers
+
+    def lacking(self) -> NDArray[np.bool_]:
+        """Return `(papers,)` bool by row: which have no vector."""
+        self._read_log()
+        lacking = np.ones(self._reader.manifest.papers, np.bool_)
+        lacking[self._reader.vectors.rows] = False
+        lacking[self._rows] = False
+        return lacking
+
+    def has(self, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Return `(n,)` bool: which of these rows have a vector."""
+        self._read_log()
+        return (self._reader.vectors.positions_of(rows) >= 0) | np.isin(rows, self._rows)
+
+    def vectors_of(self, rows: NDArray[np.int64]) -> Vectors:
+        """Return `(n, d)` float32 unit vectors of rows; zeros where a row has none."""
+        self._read_log()
+        vectors = np.zeros((len(rows), self._vectors.shape[1]), np.float32)
+        positions = self._reader.vectors.positions_of(rows)
+        there = positions >= 0
+        if there.any():
+            vectors[there] = self._reader.vectors.vectors_at(positions[there])
+        places, late = self._late_places(rows)
+        vectors[late] = self._vectors[places[late]]
+        return vectors
+
+    def cosines(self, query: Vectors, rows: NDArray[np.int64]) -> NDArray[np.float32]:
+        """Return the `(n,)` float32 cosines of one unit vector `(d,)` to these rows, NaN where a row has no vector."""
+        self._read_log()
+        cosines = self._reader.vectors.cosines(query, rows)
+        places, late = self._late_places(rows)
+        cosines[late] = self._vectors[places[late]] @ query
+        return cosines
+
+    def search(self, query: Vectors, k: int, allowed: NDArray[np.bool_] | None = None) -> Ranking:
+        """Return the k nearest rows to one unit vector `(d,)`; fewer where fewer are allowed and have a vector."""
+        self._read_log()
+        ranking = self._reader.vectors.search(query, k, allowed)
+        permitted = slice(None) if allowed is None else allowed[self._rows]
+        late = self._rows[permitted]
+        if not len(late):
+            return ranking
+        rows = np.concatenate([ranking.rows, late])
+        scores = np.concatenate([ranking.scores, self._vectors[permitted] @ query]).astype(np.float32)
+        order = best_first(scores, rows)[:k]
+        return Ranking(rows[order], scores[order])
+
+    def blocks(self) -> Iterator[tuple[NDArray[np.int64], Vectors]]:
+        """Yield (rows, `(b, d)` float32 unit vectors) of all vectors, block by block; each row comes once."""
+        self._read_log()
+        yield from self._reader.vectors.blocks()
+        if len(self._rows):
+            yield self._rows, self._vectors
+
+    def encode(self, rows: NDArray[np.int64]) -> None:
+        """Encode the papers of rows that have no vector, and keep what was paid for."""
+        rows = rows[~self.has(rows)]
+        if not len(rows):
+            return
+        papers = self._reader.papers.get(rows.tolist())
+        encoded = self._encoder().encode_documents([paper.text for paper in papers])
+        with suppress(OSError, DiskFull):  # a read-only or full disk: they are still good for this process
+            self._log.append([paper.text_key for paper in papers], encoded)
+        self._take_in(rows, encoded.vectors)
+
+    def close(self) -> None:
+        """Close the log."""
+        if "_log" in self.__dict__:
+            with suppress(OSError, DiskFull):
+                self._log.close()
+
+    @cached_property
+    def _log(self) -> VectorLogWriter:
+        return VectorLogWriter(self._folder, self._reader.manifest.encoder.dimension)
+
+    def _read_log(self) -> None:
+        """Take in the vectors of the log that the generation lacks, once."""
+        if self._is_read:
+            return
+        self._is_read = True
+        for source in read_logs(self._folder, self._reader.manifest.encoder.dimension):
+            rows, places = self._reader.lexical.rows_of_texts(source.keys_by_position)
+            new = ~self.has(rows)
+            rows, first = np.unique(rows[new], return_index=True)
+            self._take_in(rows, source.take(places[new][first]).vectors)
+
+    def _take_in(self, rows: NDArray[np.int64], vectors: Vectors) -> None:
+        rows = np.concatenate([self._rows, rows])
+        order = np.argsort(rows, kind="stable")
+        self._rows, self._vectors = rows[order], np.concatenate([self._vectors, vectors])[order]
+
+    def _late_places(self, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+        """Return for each row its place among the vectors that the generation lacks, and whether it has one there."""
+        if not len(self._rows):
+            return np.zeros(len(rows), np.int64), np.zeros(len(rows), np.bool_)
+        places = np.minimum(np.searchsorted(self._rows, rows), len(self._rows) - 1)
+        return places, self._rows[places] == rows
