@@ -19,28 +19,28 @@ if TYPE_CHECKING:
     from semsearch.build import BuildOptions, build_index
     from semsearch.encoding import EncodedTexts, Encoder, EncoderIdentity, EncoderRequest
     from semsearch.errors import SemsearchError
+    from semsearch.filters import Filter
     from semsearch.index.reader import IndexReader
     from semsearch.maintenance import delete, describe, export_vectors, remove_index, restore, verify
     from semsearch.paper import Paper
-    from semsearch.ranking import Hit
+    from semsearch.ranking import Highlight, Hit, Mode, SearchOptions
     from semsearch.reindex import ReindexOptions, reindex_index
     from semsearch.search import Answer, Searcher
     from semsearch.summary import BuildSummary
 
 _HOME = {
     "Answer": "search", "BuildOptions": "build", "BuildSummary": "summary", "EncodedTexts": "encoding",
-    "Encoder": "encoding", "EncoderIdentity": "encoding", "EncoderRequest": "encoding", "Hit": "ranking",
-    "IndexReader": "index.reader", "Paper": "paper", "ReindexOptions": "reindex", "Searcher": "search",
-    "SemsearchError": "errors", "build_index": "build", "delete": "maintenance", "describe": "maintenance",
-    "export_vectors": "maintenance", "reindex_index": "reindex", "remove_index": "maintenance",
-    "restore": "maintenance",
-    "verify": "maintenance",
+    "Encoder": "encoding", "EncoderIdentity": "encoding", "EncoderRequest": "encoding", "Filter": "filters",
+    "Highlight": "ranking", "Hit": "ranking", "IndexReader": "index.reader", "Mode": "ranking", "Paper": "paper",
+    "ReindexOptions": "reindex", "SearchOptions": "ranking", "Searcher": "search", "SemsearchError": "errors",
+    "build_index": "build", "delete": "maintenance", "describe": "maintenance", "export_vectors": "maintenance",
+    "reindex_index": "reindex", "remove_index": "maintenance", "restore": "maintenance", "verify": "maintenance",
 }
 
 __all__ = [
-    "Answer", "BuildOptions", "BuildSummary", "EncodedTexts", "Encoder", "EncoderIdentity", "EncoderRequest", "Hit",
-    "IndexReader", "Paper", "ReindexOptions", "Searcher", "SemsearchError", "build_index", "delete", "describe",
-    "export_vectors", "reindex_index", "remove_index", "restore", "verify",
+    "Answer", "BuildOptions", "BuildSummary", "EncodedTexts", "Encoder", "EncoderIdentity", "EncoderRequest", "Filter",
+    "Highlight", "Hit", "IndexReader", "Mode", "Paper", "ReindexOptions", "SearchOptions", "Searcher", "SemsearchError",
+    "build_index", "delete", "describe", "export_vectors", "reindex_index", "remove_index", "restore", "verify",
 ]
 
 

@@ -67,17 +67,15 @@ class Library:
 
 @contextmanager
 def read_library(sources: Sequence[str | Path], *, from_format: str | None = None, strict: bool = False,
-                 scratch: Path | None = None, progress: Progress | None = None) -> Iterator[Library]:
+                 progress: Progress | None = None) -> Iterator[Library]:
     """Read files and folders as `build_index` does, and give the papers; they lie in a temporary file meanwhile.
-
-    `scratch` is the folder where that file is made, None for the system's.
 
     Raises:
         InputError, UsageError: as `build_index`.
     """
     progress = progress or Silent()
-    with tempfile.TemporaryDirectory(prefix="semsearch-", dir=scratch) as folder:
-        path = Path(folder) / PAPERS
+    with tempfile.TemporaryDirectory(prefix="semsearch-") as scratch:
+        path = Path(scratch) / PAPERS
         staged = StagedPapers(path, None)
         try:
             intake = read_sources(list_sources(sources, from_format, (), progress), staged, strict=strict,

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -30,13 +28,12 @@ def _shard(text: str) -> Shard:
 
 
 @click.command(epilog="""\b
-Examples; each may be stopped and run again, on any machine that sees the files:
+Examples:
   semsearch encode dump/ -o vectors/                             # all of it, here
   semsearch encode dump/ --shard 3/16 -o vectors/                # a sixteenth of it
   sbatch --array=1-16 --gpus=1 --wrap 'semsearch encode dump/ --shard $SLURM_ARRAY_TASK_ID/16 -o vectors/'
   semsearch encode dump/ --shards 64 --engine ray --address auto -o /shared/vectors
-Then, where the index is to be:
-  semsearch build dump/ --vectors vectors/
+  semsearch build dump/ --vectors vectors/                       # then, where the index is to be
 """)
 @click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
 @click.option("-o", "--output", type=click.Path(file_okay=False, path_type=Path), required=True, metavar="DIR",
@@ -65,11 +62,12 @@ def command(app: App, sources: tuple[str, ...], output: Path, shard: Shard | Non
             address: str | None, workers: int | None, from_format: str | None, model: str | None,
             model_revision: str | None, max_tokens: int | None, factory: str | None, device: str,
             trust_remote_code: bool, as_json: bool, console: Console) -> None:
-    """Encode the texts of files and folders, or a part of them, for a later `build --vectors DIR`.
+    """Encode texts in parts, on several machines.
 
-    No index is needed or made. Whatever was encoded before is kept: a part that is finished is left alone, one that was
-    stopped goes on, and where the sources grew only what is new is encoded. Rejected records are counted; `build` tells
-    them with their exit status, so this one is 0.
+    No index is needed or made: `build --vectors DIR` takes the vectors later. Any part may be stopped and run again, on
+    any machine that sees DIR: one that is finished is left alone, one that was stopped goes on, and where the sources
+    grew only what is new is encoded. Rejected records are counted; `build` tells them with its exit status, so the one
+    here is 0.
     """
     if shard is not None and shards is not None:
         raise click.UsageError("--shard says which part, --shards all of them: give one.")
@@ -81,31 +79,27 @@ def command(app: App, sources: tuple[str, ...], output: Path, shard: Shard | Non
 
     request = EncoderRequest(model or DEFAULT_MODEL, model_revision, max_tokens, device, trust_remote_code)
     wanted = [shard] if shard is not None else all_shards(shards or 1)
-    with _engine(engine, address, workers, output) as (run, scratch):
-        rejected = 0
-        for summary in encode_shards(sources, wanted, output, request, EncodeOptions(from_format, factory, scratch),
-                                     engine=run, provider=app.provider, progress=console.progress()):
-            _tell(summary, as_json)
-            rejected = summary.rejected
+    run = _engine(engine, address, workers)
+    rejected = 0
+    for summary in encode_shards(sources, wanted, output, request, EncodeOptions(from_format, factory), engine=run,
+                                 provider=app.provider, progress=console.progress()):
+        _tell(summary, as_json)
+        rejected = summary.rejected
     if rejected:
         console.note(f"{rejected:,} records of the sources were rejected; semsearch build and read say which.")
 
 
-@contextmanager
-def _engine(name: str, address: str | None, workers: int | None, output: Path
-            ) -> Iterator[tuple[Engine, Path | None]]:
-    """Give who encodes, and the folder where the merged papers lie meanwhile."""
+def _engine(name: str, address: str | None, workers: int | None) -> Engine:
+    """Return who encodes."""
     if name == "here":
         from semsearch.shards.work import encode_here
 
-        yield encode_here, None
-        return
-    from semsearch.engines.ray import RayCluster, shared_scratch
+        return encode_here
+    from semsearch.engines.ray import RayCluster
 
     cluster = RayCluster(address, workers)
     cluster.check()
-    with shared_scratch(output) as scratch:
-        yield cluster.encode, scratch
+    return cluster.encode
 
 
 def _tell(summary: ShardSummary, as_json: bool) -> None:
