@@ -8,7 +8,7 @@ JOBS ?= 2
 # Further options for pytest, such as -k or a path.
 PYTEST_ARGS ?=
 FUZZ_COUNT ?= 10000
-DEMO_QUESTION ?= How can computers agree when some of them fail?
+DEMO_QUESTION ?= How can computers agree on a value when one of them fails?
 DEMO_PAPER ?= reimers2019sentence
 
 export PIP_ARGS

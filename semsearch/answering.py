@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
@@ -12,21 +12,36 @@ import numpy as np
 from numpy.typing import NDArray
 
 from semsearch.asking import Asked, Likes
-from semsearch.candidates import Candidates, Words, best_candidates
-from semsearch.fusion import HEAD, best_first, diversified, scaled, smoothed
+from semsearch.candidates import Candidates, Scoring, Words
+from semsearch.filters import Filter
+from semsearch.fusion import HEAD, diversified, scaled, smoothed
 from semsearch.index.reader import IndexReader
 from semsearch.known_vectors import KnownVectors
 from semsearch.nearness import Nearness, ToOne, ToSeveral
 from semsearch.on_demand import OnDemand
 from semsearch.progress import Progress, Silent
 from semsearch.ranking import Hit, Mode, SearchOptions
-from semsearch.rerank import Reranker, rerank_hits
+from semsearch.rerank import SCORE_KIND, Reranker
 
 if TYPE_CHECKING:
     from semsearch.highlight import Highlighter
 
 _DIVERSE_FROM: Final = 5
 """How many candidates there are to choose from for each diverse hit."""
+_ENCODED_HIGHLIGHTS: Final = 20
+"""So many hits get the sentence that is nearest in meaning; in a longer list the others get the one with most words."""
+
+Signals = dict[str, float | int | str | bool]
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """A row on its way to become a hit."""
+
+    row: int
+    score: float
+    score_kind: str
+    signals: Signals
 
 
 @dataclass
@@ -63,12 +78,15 @@ class Answering:
         self._reader, self._known, self._on_demand = reader, known, on_demand
         self._highlighter, self._reranker = highlighter, reranker
         self._progress = progress or Silent()
+        self._last_permitted: tuple[Filter, Permitted] | None = None
 
     def permitted(self, options: SearchOptions) -> Permitted:
         """Return what the filter lets pass, deleted papers left out."""
         if not options.filter.is_empty:
-            allowed = self._reader.allowed(options.filter)
-            return Permitted(allowed.mask, tuple(allowed.notes))
+            if self._last_permitted is None or self._last_permitted[0] != options.filter:
+                allowed = self._reader.allowed(options.filter)
+                self._last_permitted = options.filter, Permitted(allowed.mask, tuple(allowed.notes))
+            return self._last_permitted[1]
         if not self._reader.hidden:
             return Permitted(None)
         mask = np.ones(self._reader.manifest.papers, np.bool_)
@@ -84,20 +102,18 @@ class Answering:
             with spent.on("encode on demand"):
                 encoded = frozenset(self._on_demand.encode_for(asked.words, mask, options.encode_budget).tolist())
         with spent.on("search"):
-            pool = self._candidates(asked, self._pool_size(k, options), options, mask)
-            if options.mode is Mode.HYBRID:
-                pool = self._smoothed(pool, options.smoothing)
-            pool = _named_first(pool, asked, mask, options)
-            if options.diversity > 0 and options.rerank is None:
-                pool = self._diverse(pool, k, options)
-            elif options.rerank is None:
-                pool = pool.at(np.arange(min(k, len(pool.rows))))
-        with spent.on("papers"):
-            hits = self._hits(pool, asked, options, encoded)
+            scoring = self._scoring(asked, options)
+            pool = self._smoothed(scoring.best(_pool_size(k, options), mask, options.min_score), options)
+            found = self._found(pool, asked, options, encoded)
         if options.rerank is not None:
             with spent.on("rerank"):
-                hits = self._reranked(hits, asked, options)
-            hits = self._cut(hits, pool, k, options)
+                found = self._reranked(found, asked, options.rerank, max(options.rerank_depth, k))
+        with spent.on("search"):
+            if options.diversity > 0:
+                found = self._diverse(found, k, options.diversity)
+            found = self._named_first(found, asked, options, scoring, mask)[:k]
+        with spent.on("papers"):
+            hits = self._hits(found)
         if options.highlight:
             with spent.on("highlight"):
                 hits = self._highlighted(hits, asked)
@@ -115,51 +131,44 @@ class Answering:
             mask &= self._reader.lexical.rows_permitted(asked.words)
         return mask
 
-    def _candidates(self, asked: Asked, size: int, options: SearchOptions, mask: NDArray[np.bool_] | None
-                    ) -> Candidates:
+    def _scoring(self, asked: Asked, options: SearchOptions) -> Scoring:
         near = self._nearness(asked) if _by_meaning(options) else None
         words = None
         if options.mode is not Mode.DENSE:
             without = asked.likes.rows | self._reader.hidden if asked.likes else self._reader.hidden
             words = Words(self._reader.lexical, asked.words, self._reader.lexical.best_score(asked.words, without))
-        weight = options.weight if options.mode is Mode.HYBRID else None
-        return best_candidates(size, near, words, weight, mask, options.min_score)
+        return Scoring(options.mode, options.weight, near, words)
 
     def _nearness(self, asked: Asked) -> Nearness:
         if asked.likes is None:
             if asked.vector is None:
                 raise AssertionError("a question compared by meaning has a vector")
             return ToOne(self._known, asked.vector)
-        if len(asked.likes.vectors) == 1 and not len(asked.likes.unliked):
+        if _is_one(asked.likes):
             return ToOne(self._known, asked.likes.vectors[0])
         return ToSeveral(self._known, asked.likes.vectors, asked.likes.unliked)
 
-    def _smoothed(self, pool: Candidates, share: float) -> Candidates:
+    def _smoothed(self, pool: Candidates, options: SearchOptions) -> Candidates:
         """Return the candidates ranked anew, the head with a share of the scores of its neighbours."""
-        if share == 0:
+        if options.mode is not Mode.HYBRID or options.smoothing == 0:
             return pool
-        head, tail = pool.at(np.arange(min(HEAD, len(pool.rows)))), pool.at(np.arange(HEAD, len(pool.rows)))
-        scores = smoothed(head.fused, self._known.vectors_of(head.rows), share)
-        head = replace(head, scores=scores)
-        return head.at(best_first(scores, head.rows)).followed_by(tail)
+        head, tail = pool.at(slice(HEAD)), pool.at(slice(HEAD, None))
+        scores = smoothed(head.fused, self._known.vectors_of(head.rows), options.smoothing)
+        return replace(head, scores=scores).best_first().followed_by(tail)
 
-    def _diverse(self, pool: Candidates, k: int, options: SearchOptions) -> Candidates:
-        scores = scaled(pool.scores) if options.mode is Mode.LEXICAL else pool.scores
-        return pool.at(diversified(scores, self._known.vectors_of(pool.rows), k, options.diversity))
-
-    def _hits(self, pool: Candidates, asked: Asked, options: SearchOptions, encoded: frozenset[int]
-              ) -> tuple[Hit, ...]:
-        several = asked.likes is not None and len(asked.likes.vectors) + len(asked.likes.unliked) > 1
-        nearest = _nearest_likes(asked.likes, self._known.vectors_of(pool.rows)) if asked.likes else []
+    def _found(self, pool: Candidates, asked: Asked, options: SearchOptions, encoded: frozenset[int]) -> list[_Found]:
+        """Return candidates with their signals, in their order."""
+        several = asked.likes is not None and not _is_one(asked.likes)
+        name = "likeness" if several else "cosine"
         kind = {Mode.HYBRID: "hybrid", Mode.LEXICAL: "bm25", Mode.DENSE: "hybrid" if several else "cosine"}
-        named = dict(asked.first)
-        hits = []
-        for n, paper in enumerate(self._reader.papers.get(pool.rows.tolist())):
-            signals: dict[str, float | int | str | bool] = {}
-            if not np.isnan(pool.cosines[n]):
-                signals["likeness" if several else "cosine"] = _rounded(pool.cosines[n])
-            if pool.cosine_ranks[n]:
-                signals["likeness_rank" if several else "cosine_rank"] = int(pool.cosine_ranks[n])
+        nearest = _nearest_likes(asked.likes, self._known.vectors_of(pool.rows)) if asked.likes else []
+        found = []
+        for n, row in enumerate(pool.rows.tolist()):
+            signals: Signals = {}
+            if not np.isnan(pool.nearness[n]):
+                signals[name] = _rounded(pool.nearness[n])
+            if pool.nearness_ranks[n]:
+                signals[f"{name}_rank"] = int(pool.nearness_ranks[n])
             if not np.isnan(pool.bm25[n]):
                 signals["bm25"] = _rounded(pool.bm25[n])
             if pool.bm25_ranks[n]:
@@ -168,48 +177,79 @@ class Answering:
                 signals["fused"] = _rounded(pool.fused[n])
             if nearest:
                 signals["nearest_like"], signals["nearest_like_cosine"] = nearest[n]
-            if int(pool.rows[n]) in named:
-                signals["exact"] = named[int(pool.rows[n])]
-            if int(pool.rows[n]) in encoded:
+            if row in encoded:
                 signals["encoded_on_demand"] = True
-            hits.append(Hit(n + 1, _rounded(pool.scores[n]), kind[options.mode], paper, signals))
-        return tuple(hits)
+            score = pool.scores[n]
+            found.append(_Found(row, 0.0 if np.isnan(score) else _rounded(score), kind[options.mode], signals))
+        return found
 
-    def _reranked(self, hits: tuple[Hit, ...], asked: Asked, options: SearchOptions) -> tuple[Hit, ...]:
-        if options.rerank is None or not hits:
-            return hits
-        head = hits[:options.rerank_depth]
+    def _reranked(self, found: list[_Found], asked: Asked, model: str, depth: int) -> list[_Found]:
+        """Return what was found, the first `depth` by the scores of a cross-encoder.
+
+        They keep the score that they had among their signals, under the name of its kind, and their former rank as
+        `rank_before`; of equal scores the one that stood higher stays higher. The others follow with the score that
+        they have: two kinds do not compare.
+        """
+        if not found:
+            return found
+        head = found[:depth]
+        papers = self._reader.papers.get([each.row for each in head])
         with self._progress.task("Reranking", len(head), "paper") as task:
-            scores = self._reranker(options.rerank).score(asked.text, [hit.paper.text for hit in head], task.advance)
-        return rerank_hits(hits, scores)
+            scores = self._reranker(model).score(asked.text, [paper.text for paper in papers], task.advance)
+        anew = [_Found(each.row, _rounded(score), SCORE_KIND,
+                       {**each.signals, each.score_kind: each.score, "rank_before": rank})
+                for rank, (each, score) in enumerate(zip(head, scores, strict=True), 1)]
+        return [*sorted(anew, key=lambda each: -each.score), *found[depth:]]
 
-    def _cut(self, hits: tuple[Hit, ...], pool: Candidates, k: int, options: SearchOptions) -> tuple[Hit, ...]:
-        """Return the `k` best of reranked hits, diverse ones where that was asked for, ranked anew."""
-        if options.diversity > 0 and hits:
-            reranked = sum(hit.score_kind == "rerank" for hit in hits)
-            scores = scaled(np.asarray([hit.score for hit in hits[:reranked]], np.float32))
-            rows = dict(zip(self._reader.papers.get(pool.rows.tolist()), pool.rows, strict=True))
-            vectors = self._known.vectors_of(np.asarray([rows[hit.paper] for hit in hits[:reranked]], np.int64))
-            hits = tuple(hits[place] for place in diversified(scores, vectors, k, options.diversity))
-        return tuple(_ranked(hit, rank) for rank, hit in enumerate(hits[:k], 1))
+    def _diverse(self, found: list[_Found], k: int, diversity: float) -> list[_Found]:
+        """Return what was found, those with the kind of score of the first chosen for being unlike each other."""
+        if not found:
+            return found
+        alike = [each for each in found if each.score_kind == found[0].score_kind]
+        scores = np.asarray([each.score for each in alike], np.float32)
+        if found[0].score_kind in ("bm25", SCORE_KIND):
+            scores = scaled(scores)
+        vectors = self._known.vectors_of(np.asarray([each.row for each in alike], np.int64))
+        return [*(alike[place] for place in diversified(scores, vectors, k, diversity)), *found[len(alike):]]
+
+    def _named_first(self, found: list[_Found], asked: Asked, options: SearchOptions, scoring: Scoring,
+                     mask: NDArray[np.bool_] | None) -> list[_Found]:
+        """Return what was found after those whose id or title the question is; they have the best score of all."""
+        named = {row: what for row, what in asked.first if mask is None or mask[row]}
+        if not named:
+            return found
+        there = {each.row: each for each in found}
+        missing = np.asarray(sorted(named.keys() - there.keys()), np.int64)
+        if len(missing):
+            if options.min_score is not None:
+                named = {row: what for row, what in named.items() if row in there}
+            else:
+                there |= {each.row: each for each in self._found(scoring.score(missing), asked, options, frozenset())}
+        best = max((each.score for each in found), default=0.0)
+        kind = found[0].score_kind if found else ""
+        first = [replace(there[row], score=max(best, there[row].score), score_kind=kind or there[row].score_kind,
+                         signals={**there[row].signals, "exact": what}) for row, what in named.items()]
+        return [*first, *(each for each in found if each.row not in named)]
+
+    def _hits(self, found: Sequence[_Found]) -> tuple[Hit, ...]:
+        papers = self._reader.papers.get([each.row for each in found])
+        return tuple(Hit(rank, each.score, each.score_kind, paper, each.signals)
+                     for rank, (each, paper) in enumerate(zip(found, papers, strict=True), 1))
 
     def _highlighted(self, hits: tuple[Hit, ...], asked: Asked) -> tuple[Hit, ...]:
-        highlights = self._highlighter().highlight([hit.paper for hit in hits], asked.vector, asked.words)
-        return tuple(Hit(hit.rank, hit.score, hit.score_kind, hit.paper, hit.signals, highlight)
-                     for hit, highlight in zip(hits, highlights, strict=True))
-
-    @staticmethod
-    def _pool_size(k: int, options: SearchOptions) -> int:
-        size = max(k, HEAD) if options.mode is Mode.HYBRID and options.smoothing > 0 else k
-        size = max(size, options.rerank_depth) if options.rerank is not None else size
-        return max(size, _DIVERSE_FROM * k) if options.diversity > 0 else size
+        head, tail = hits[:_ENCODED_HIGHLIGHTS], hits[_ENCODED_HIGHLIGHTS:]
+        highlighter = self._highlighter()
+        highlights = [*highlighter.highlight([hit.paper for hit in head], asked.vector, asked.words),
+                      *highlighter.highlight([hit.paper for hit in tail], None, asked.words)]
+        return tuple(replace(hit, highlight=highlight) for hit, highlight in zip(hits, highlights, strict=True))
 
     def _notes(self, k: int, found: int, asked: Asked, options: SearchOptions, permitted: Permitted,
                mask: NDArray[np.bool_] | None, encoded: int) -> Iterator[str]:
         manifest = self._reader.manifest
         there = manifest.papers if mask is None else int(mask.sum())
         if asked.words.restricts and not there:
-            yield "No paper meets what the quoted phrases and the words with - ask for."
+            filtered = " and the filter together ask" if not options.filter.is_empty else " ask"
+            yield f"No paper meets what quoted phrases, words with -{filtered} for."
         yield from permitted.notes
         if k > there:
             yield f"{k} papers were asked for; these are all {there}."
@@ -227,24 +267,15 @@ def _by_meaning(options: SearchOptions) -> bool:
     return options.mode is not Mode.LEXICAL or options.min_score is not None
 
 
-def _named_first(pool: Candidates, asked: Asked, mask: NDArray[np.bool_] | None, options: SearchOptions) -> Candidates:
-    """Return the candidates with those first whose id or title the question is, at the best score of all."""
-    named = [row for row, _ in asked.first if mask is None or mask[row]]
-    if not named or options.min_score is not None:
-        return pool
-    places = [int(place) for row in named for place in np.flatnonzero(pool.rows == row)]
-    missing = [row for row in named if row not in set(pool.rows.tolist())]
-    nothing = np.full(len(missing), np.nan, np.float32)
-    none = np.zeros(len(missing), np.int64)
-    others = [place for place in range(len(pool.rows)) if place not in places]
-    best = np.float32(pool.scores.max()) if len(pool.scores) else np.float32(0)
-    head, tail = pool.at(np.asarray(places, np.int64)), pool.at(np.asarray(others, np.int64))
-    first = Candidates(np.concatenate([head.rows, np.asarray(missing, np.int64)]),
-                       np.full(len(named), best, np.float32), np.concatenate([head.fused, nothing]),
-                       np.concatenate([head.cosines, nothing]),
-                       np.concatenate([head.bm25, nothing]), np.concatenate([head.cosine_ranks, none]),
-                       np.concatenate([head.bm25_ranks, none]))
-    return first.followed_by(tail)
+def _is_one(likes: Likes) -> bool:
+    return len(likes.vectors) == 1 and not len(likes.unliked)
+
+
+def _pool_size(k: int, options: SearchOptions) -> int:
+    """Return how many candidates are needed to give `k` hits."""
+    size = max(k, HEAD) if options.mode is Mode.HYBRID and options.smoothing > 0 else k
+    size = max(size, options.rerank_depth) if options.rerank is not None else size  # k of them at least are reranked
+    return max(size, _DIVERSE_FROM * k) if options.diversity > 0 else size
 
 
 def _nearest_likes(likes: Likes, vectors: NDArray[np.float32]) -> list[tuple[str, float]]:
@@ -254,10 +285,6 @@ def _nearest_likes(likes: Likes, vectors: NDArray[np.float32]) -> list[tuple[str
     cosines = vectors @ likes.vectors.T
     nearest = cosines.argmax(axis=1)
     return [(likes.names[place], _rounded(cosines[n, place])) for n, place in enumerate(nearest)]
-
-
-def _ranked(hit: Hit, rank: int) -> Hit:
-    return Hit(rank, hit.score, hit.score_kind, hit.paper, hit.signals, hit.highlight)
 
 
 def _rounded(score: np.float32) -> float:

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from semsearch.index.lexical_index import LexicalQuery
 
 _LONGEST_NAME: Final = 1000
+_MOST_OF_ONE_TITLE: Final = 3
+_SAME_TEXT_DEPTH: Final = 32
+"""Nothing has more words in common with a text than that text; so many others may have as many."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +103,7 @@ class Asking:
         strangers = [paper for paper, found in zip(papers, placed, strict=True) if not found]
         liked = self._reader.papers.get(liked_rows.tolist())
         likes = None
-        same = {row for text in clean for row in self._reader.papers.rows_saying(text)}
+        same = {row for text in clean for row in self._rows_saying(text)}
         if by_meaning:
             parts = [self._vectors_of(liked_rows)]
             if others := [*clean, *(paper.text for paper in strangers)]:
@@ -133,8 +136,22 @@ class Asking:
                 with suppress(PaperNotFound, AmbiguousPaper):
                     return [self._reader.find(f"{kind}:{value}")]
         titled = [] if paper.title_stands_in else self._reader.papers.rows_titled(paper.title)
-        found = titled or self._reader.papers.rows_saying(paper.text)
+        found = titled or self._rows_saying(paper.text)
         return [row for row in found if row not in self._reader.hidden]
+
+    def _rows_saying(self, text: str) -> list[int]:
+        """Return the rows of the papers whose abstract, or title and abstract, is this clean text."""
+        words = self._reader.lexical.of_texts([text])
+        if words.is_empty:
+            return self._reader.papers.rows_saying(text)
+        depth = _SAME_TEXT_DEPTH
+        while True:
+            rows = self._reader.lexical.top(words, depth).rows.tolist()
+            same = [row for row, paper in zip(rows, self._reader.papers.get(rows), strict=True)
+                    if text in (paper.abstract, paper.text)]
+            if len(same) < depth:
+                return same
+            depth *= 4
 
     def _named(self, question: str) -> tuple[tuple[int, str], ...]:
         """Return the rows of the papers whose id, identifier or title the question is, and which of these."""
@@ -146,9 +163,11 @@ class Asking:
             keys = {alias_key("id", question), *spellings(question)}
             if keys & set(self._reader.papers.keys_of(row)):  # and not the beginning of an id
                 found.append((row, "id"))
-        titled = self._reader.papers.rows_titled(question)
-        return (*found, *((row, "title") for row in titled
-                          if row not in self._reader.hidden and row not in {r for r, _ in found}))
+        titled = [row for row in self._reader.papers.rows_titled(question)
+                  if row not in self._reader.hidden and row not in {r for r, _ in found}]
+        if len(titled) <= _MOST_OF_ONE_TITLE:  # `Introduction` is no name of a paper
+            found += ((row, "title") for row in titled)
+        return tuple(found)
 
     def _cut_noted(self, question: str) -> tuple[str, ...]:
         """Return a note where the question has more words, and so more tokens, than the model reads."""

@@ -9,12 +9,15 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from semsearch.encoding import DEFAULT_MODEL, EncoderIdentity, EncoderRequest
+from semsearch.encoding import DEFAULT_MODEL, FLOAT32, EncoderIdentity, EncoderRequest
+from semsearch.encoding_on import encode_on
 from semsearch.errors import IndexDamaged, IndexNotFound, IndexStoreError, UsageError
+from semsearch.first_generation import LATER, NOW, Standing, Vectorising, publish_first, standing_of
 from semsearch.index import generations
 from semsearch.index.durable import make_folder, write_atomically
-from semsearch.index.locks import BUILD_LOCK, PUBLISH_LOCK, build_lock
-from semsearch.index.manifest import DEFAULT_LANGUAGE, PAPERS, Manifest
+from semsearch.index.index_folder import check_place, remove_if_bare
+from semsearch.index.locks import build_lock
+from semsearch.index.manifest import DEFAULT_LANGUAGE, DEFAULT_MIN_RECALL, PAPERS, Manifest
 from semsearch.index.paper_table import PaperTable
 from semsearch.index.reader import IndexReader
 from semsearch.index.staged_papers import StagedPapers
@@ -32,7 +35,7 @@ from semsearch.intake import (
 )
 from semsearch.progress import Progress, Silent
 from semsearch.provider import EncoderProvider, LocalModels, prepare_quick_answers, request_for
-from semsearch.publish import AUTO_FACTORY, Plan, Published, check_language_asked, vectorise_and_publish
+from semsearch.publish import AUTO_FACTORY, Plan, check_language_asked
 from semsearch.shards.vectors import GivenVectors, open_given
 from semsearch.summary import BuildSummary, count_papers, summarise
 from semsearch.vectorise import VectorSources, missing_rows
@@ -42,10 +45,11 @@ from semsearch.vectorise import VectorSources, missing_rows
 class BuildOptions:
     """How to build.
 
-    `model`, `revision`, `max_tokens`, `factory`, `language`: None keeps what the index has. `prune` removes what the
-    sources no longer hold, `confirmed` even where that is over a quarter. `restore` forgets earlier deletions.
-    `rebuild` starts without the current generation. `dry_run` reads and reports, and writes nothing. `vectors` are
-    folders of shards that `encode` made: their vectors are taken before a text is encoded.
+    `model`, `revision`, `max_tokens`, `precision`, `factory`, `min_recall`, `language`: None keeps what the index has.
+    `prune` removes what the sources no longer hold, `confirmed` even where that is over a quarter. `restore` forgets
+    earlier deletions. `rebuild` starts without the current generation. `dry_run` reads and reports, and writes nothing.
+    `vectors` are folders of shards that `encode` made: their vectors are taken before a text is encoded. `encode`:
+    `now`, or `later` to leave off as soon as the index answers.
     """
 
     from_format: str | None = None
@@ -55,7 +59,9 @@ class BuildOptions:
     device: str = "auto"
     trust_remote_code: bool = False
     factory: str | None = None
+    min_recall: float | None = None
     language: str | None = None
+    precision: str | None = None
     prune: bool = False
     confirmed: bool = False
     strict: bool = False
@@ -64,25 +70,29 @@ class BuildOptions:
     dry_run: bool = False
     rejects_file: Path | None = None
     vectors: tuple[Path, ...] = ()
+    encode: str = NOW
 
     @property
     def names_model(self) -> bool:
         """Whether the user asked for something about the model."""
-        return self.model is not None or self.revision is not None or self.max_tokens is not None
+        return any(asked is not None for asked in (self.model, self.revision, self.max_tokens, self.precision))
 
 
 def build_index(sources: Sequence[str | Path], index_folder: Path | str, options: BuildOptions | None = None, *,
                 provider: EncoderProvider | None = None, progress: Progress | None = None) -> BuildSummary:
     """Bring an index up to date with its sources and return what was done.
 
-    Without `sources` the remembered ones are read again. Whatever ends it early leaves the generation before as it was,
-    and the vectors that were paid for are used by the next run.
+    Without `sources` the remembered ones are read again. Where there is much to encode, a first generation is published
+    before, and others follow. Whatever ends it early leaves the last generation as it was, and the vectors that were
+    paid for are used by the next run.
 
     Raises:
         InputError, ModelError, IndexStoreError, UsageError: as `semsearch.errors` says.
     """
     options = options or BuildOptions()
     check_language_asked(options.language)
+    if options.encode not in (NOW, LATER):
+        raise UsageError(f"Texts cannot be encoded {options.encode!r}.", f"Say {NOW} or {LATER}.")
     run = _Run(Path(index_folder), options, provider or LocalModels(), progress or Silent())
     if options.dry_run:
         return run.dry(sources)
@@ -99,35 +109,6 @@ def build_index(sources: Sequence[str | Path], index_folder: Path | str, options
     return summary
 
 
-def check_place(index_folder: Path) -> None:
-    """Check that an index may be made or changed here.
-
-    Raises:
-        UsageError: the name is empty, hidden or no plain name, or the folder holds something that is no index.
-    """
-    name = index_folder.name
-    if not name or name.startswith(".") or any(c in name for c in '/\\:*?"<>|\0\n'):
-        raise UsageError(f"An index cannot be named {name!r}.", "Use letters, digits, - and _, as in -i my-papers.")
-    if index_folder.is_dir():
-        held = {p.name for p in index_folder.iterdir()}
-        if held and not held & {generations.CURRENT, generations.GENERATIONS, BUILD_LOCK}:
-            raise UsageError(f"{index_folder} is a folder of something else, not an index.",
-                             "Choose another name with -i, or another folder with --home.")
-
-
-def remove_if_bare(index_folder: Path) -> None:
-    """Remove the folder of an index in which a first build that failed left nothing but locks; its lock is held."""
-    holds = {p.name for p in index_folder.iterdir()} if index_folder.is_dir() else {"nothing"}
-    staging = index_folder / generations.GENERATIONS
-    if holds <= {BUILD_LOCK, PUBLISH_LOCK, generations.GENERATIONS}:
-        with suppress(OSError):
-            if staging.is_dir():
-                staging.rmdir()
-            for name in (PUBLISH_LOCK, BUILD_LOCK):
-                (index_folder / name).unlink(missing_ok=True)
-            index_folder.rmdir()
-
-
 class _Run:
     """One build of one index."""
 
@@ -136,7 +117,7 @@ class _Run:
         self.begun = time.monotonic()
 
     def go(self, named: Sequence[str | Path]) -> BuildSummary:
-        """Read, encode, publish; the caller holds the build lock."""
+        """Read, publish, encode and publish again; the caller holds the build lock."""
         with self._base() as base:
             state = self._state()
             sources = list_sources(named, self.options.from_format, state.sources, self.progress)
@@ -146,26 +127,41 @@ class _Run:
                 note_what_is_gone(sources, base, self.progress)
             request, identity = self._encoder_wanted(base)
             given = open_given(self.options.vectors, identity, self.progress)
+            work = Vectorising(self.folder, self.provider, request, self._plan(base, identity, state, given),
+                               self.progress, later=self.options.encode == LATER)
             intake = self._nothing_to_do(base, state, sources, identity)
             if intake is not None and base is not None:
                 self._remember(sources)
                 self._write_rejects(base.papers)
-                return self._unchanged_summary(base, intake)
-            with generations.staging(self.folder) as staging:
-                staged = StagedPapers(staging / PAPERS, base.generation.checked_path(PAPERS) if base else None)
-                try:
-                    intake = self._read(sources, staged, state)
-                    self._remember(sources)
-                    published, encoded = vectorise_and_publish(
-                        self.folder, staging, staged, base, self.provider, request,
-                        self._plan(base, identity, state, given), self.progress)
-                finally:
-                    staged.abandon()
-            if self.options.restore:
-                self._forget_deletions(state)
-            with IndexReader(self.folder) as reader:
-                summary = self._told(summarise(reader, intake, staged.changes, published, encoded, self.begun))
+                changes, standing = Changes(), standing_of(base)
+            else:
+                intake, changes, standing = self._publish_first(work, sources, state, base)
+            standing = encode_on(work, standing, base, changes)
+            summary = self._summary(base, intake, changes, standing)
         generations.prune(self.folder)
+        return summary
+
+    def _publish_first(self, work: Vectorising, sources: SourceList, state: State, base: IndexReader | None
+                       ) -> tuple[Intake, Changes, Standing]:
+        with generations.staging(self.folder) as staging:
+            staged = StagedPapers(staging / PAPERS, base.generation.checked_path(PAPERS) if base else None)
+            try:
+                intake = self._read(sources, staged, state)
+                self._remember(sources)
+                standing = publish_first(work, staging, staged, base)
+            finally:
+                staged.abandon()
+        if self.options.restore:
+            self._forget_deletions(state)
+        return intake, staged.changes, standing
+
+    def _summary(self, base: IndexReader | None, intake: Intake, changes: Changes, standing: Standing) -> BuildSummary:
+        with IndexReader(self.folder) as reader:
+            published, was = standing.published, base.manifest.generation if base else None
+            summary = summarise(reader, intake, changes, published, standing.encoded, self.begun,
+                                was_published=published.manifest.generation != was)
+        if self.options.rejects_file:
+            summary = replace(summary, rejects_file=str(self.options.rejects_file))
         return summary
 
     def dry(self, named: Sequence[str | Path]) -> BuildSummary:
@@ -185,7 +181,8 @@ class _Run:
                 staged.close()
                 with PaperTable(Path(scratch) / PAPERS, len(keys)) as table:
                     summary = count_papers(table, intake, staged.changes, len(keys), self.folder.name, self.begun)
-                return self._told(replace(summary, encoded=missing))
+                named_file = self.options.rejects_file
+                return replace(summary, encoded=missing, rejects_file=str(named_file) if named_file else None)
             finally:
                 staged.abandon()
 
@@ -220,7 +217,8 @@ class _Run:
             model = current.model if current and keeps_name else options.model or DEFAULT_MODEL
             revision = options.revision or (current.revision if current and keeps_name else None)
             tokens = options.max_tokens or (current.max_tokens if current and keeps_name else None)
-            request = EncoderRequest(model, revision, tokens, options.device, options.trust_remote_code)
+            precision = options.precision or (current.precision if current and keeps_name else FLOAT32)
+            request = EncoderRequest(model, revision, tokens, options.device, options.trust_remote_code, precision)
             identity = self.provider.identify(request)
             if base is not None and identity.fingerprint != base.manifest.encoder.fingerprint:
                 self.progress.note(f"The index was made with another encoder ({base.manifest.encoder.model}, "
@@ -231,13 +229,20 @@ class _Run:
 
     def _nothing_to_do(self, base: IndexReader | None, state: State, sources: SourceList, identity: EncoderIdentity
                        ) -> Intake | None:
-        """Return the intake where the current generation already is what this run would make, else None."""
+        """Return the intake where the current generation has the papers and words that this run would make, else None.
+
+        It may lack vectors: these are encoded without reading the sources again.
+        """
         if base is None or base.hidden or (self.options.restore and state.deletions):
             return None
         manifest = base.manifest
-        if identity.fingerprint != manifest.encoder.fingerprint or manifest.vectors < manifest.papers:
+        if identity.fingerprint != manifest.encoder.fingerprint:
             return None
+        if manifest.vectors < manifest.papers and self.options.encode == LATER:
+            return None  # what waits in the log is taken
         if self.options.factory not in (None, manifest.factory, manifest.notes.get("factory_asked")):
+            return None
+        if self.options.min_recall not in (None, manifest.min_recall):
             return None
         if self.options.language not in (None, manifest.language):
             return None
@@ -297,8 +302,10 @@ class _Run:
         before = self._manifest_before(base)
         factory = str(before.notes.get("factory_asked", AUTO_FACTORY)) if before else AUTO_FACTORY
         language = before.language if before else DEFAULT_LANGUAGE
+        recall = before.min_recall if before else DEFAULT_MIN_RECALL
         return Plan(identity, self.options.factory or factory, self.options.language or language,
-                    self._deletions_in_force(state), given)
+                    self._deletions_in_force(state), given,
+                    recall if self.options.min_recall is None else self.options.min_recall)
 
     def _manifest_before(self, base: IndexReader | None) -> Manifest | None:
         """Return what the current generation is made of; a rebuild keeps its model, factory and language if it can."""
@@ -308,11 +315,3 @@ class _Run:
             return generations.read_manifest(self.folder)
         except IndexStoreError:
             return None
-
-    def _unchanged_summary(self, base: IndexReader, intake: Intake) -> BuildSummary:
-        published = Published(base.manifest, base.vectors.rows, base.vectors.token_counts)
-        return self._told(summarise(base, intake, Changes(), published, 0, self.begun, was_published=False))
-
-    def _told(self, summary: BuildSummary) -> BuildSummary:
-        """Return the summary with the rejects file that the user named."""
-        return replace(summary, rejects_file=str(self.options.rejects_file)) if self.options.rejects_file else summary

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Final
@@ -15,7 +15,7 @@ from semsearch.index.facet_columns import shared_titles
 from semsearch.index.reader import IndexReader
 from semsearch.index.vector_index import VectorIndex
 from semsearch.neighbours import all_neighbours, cosines_of_pairs, is_approximate, positions_permitted
-from semsearch.paper import Paper
+from semsearch.paper import Paper, comparable
 from semsearch.progress import Progress, Silent
 
 DEFAULT_THRESHOLD: Final = 0.95
@@ -74,9 +74,9 @@ def find_duplicates(reader: IndexReader, threshold: float = DEFAULT_THRESHOLD, m
     """Return the pairs of papers whose cosine is at least `threshold` or whose titles are the same.
 
     Titles are compared without case, diacritics and punctuation; one of one or two words, or one that more than 20
-    papers have, counts only beside a cosine. `mask`: `(papers,)` bool by row, the papers to compare, None for all.
-    Deleted papers are left out. All are compared with all; in an index of more than 200,000 papers that has an
-    approximate structure, each with the ten nearest that the structure finds.
+    papers have, counts only beside a cosine, and not at all where there is no abstract. `mask`: `(papers,)` bool by
+    row, the papers to compare, None for all. Deleted papers are left out. All are compared with all; in an index of
+    more than 200,000 papers that has an approximate structure, each with the ten nearest that the structure finds.
 
     Raises:
         UsageError: the threshold is no cosine above 0, or more pairs were found than anyone reads.
@@ -94,7 +94,8 @@ def find_duplicates(reader: IndexReader, threshold: float = DEFAULT_THRESHOLD, m
             raise UsageError(f"More than {MOST_PAIRS:,} pairs have a cosine of at least {threshold}.",
                              "Give a higher --threshold.")
     _link_titles(reader, mask, links)
-    return Duplicates(_pairs(reader, list(links.values())), _notes(reader, mask, positions, approximate))
+    pairs = _pairs(reader, _saying_enough(reader, links.values()))
+    return Duplicates(pairs, _notes(reader, mask, positions, approximate))
 
 
 def _near(reader: IndexReader, positions: NDArray[np.int64], threshold: float, progress: Progress
@@ -158,6 +159,15 @@ def _link_titles(reader: IndexReader, mask: NDArray[np.bool_] | None, links: dic
                        strict=True))
     for place, pair in enumerate(new):
         links[pair] = _Link(*pair, cosines.get(place), True)
+
+
+def _saying_enough(reader: IndexReader, links: Iterable[_Link]) -> list[_Link]:
+    """Return the links but those of papers of which nothing is known but one short title: `Editorial`, twice."""
+    doubtful = {row for link in links if link.same_title for row in (link.first, link.second)}
+    rows = sorted(doubtful)
+    bare = {row for row, paper in zip(rows, reader.papers.get(rows), strict=True)
+            if not paper.abstract and len(comparable(paper.title).split()) <= _SHORT_TITLE}
+    return [link for link in links if not (link.same_title and {link.first, link.second} <= bare)]
 
 
 def _pairs(reader: IndexReader, links: list[_Link]) -> tuple[DuplicatePair, ...]:

@@ -6,19 +6,16 @@ The only importer of both, inside functions: importing this module costs nothing
 from __future__ import annotations
 
 import contextlib
-import importlib
-import logging
-import os
 import re
-import threading
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from semsearch.encoding import EncodedTexts, EncoderIdentity, EncoderRequest, Vectors
-from semsearch.errors import EncodingFailed, ModelError, ModelUnusable, UsageError
+from semsearch.errors import EncodingFailed, ModelError, ModelUnusable
+from semsearch.model_loading import check_device, encodable, hub_offline, set_environment, silence, untrained_weights
 from semsearch.models import (
     LocalModel,
     Prompts,
@@ -32,17 +29,14 @@ from semsearch.models import (
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
 
-CPU_BATCH: Final = 4
-"""Texts at a time on a CPU. Abstracts in larger batches leave its cache and pad more."""
-GPU_BATCH: Final = 64
+CPU_BATCH_TOKENS: Final = 1024
+"""Tokens at a time on a CPU, padding included: four abstracts. Larger batches leave its cache and pad more."""
+GPU_BATCH_TOKENS: Final = 65_536
+MOST_BATCH_TEXTS: Final = 512
 NORM_TOLERANCE: Final = 1e-3
 """How far from 1 a norm may be before the row counts as no unit vector; float32 stays within 1e-6."""
 
 _SHOWN_CHARACTERS: Final = 60
-_LIBRARIES: Final = ("transformers", "sentence_transformers", "huggingface_hub")
-_ONE_THREAD: Final = threading.RLock()
-_DEVICE: Final = re.compile(r"^(auto|cpu|cuda(:\d+)?|mps(:0)?)$")
-_UNTRAINED_WEIGHT: Final = re.compile(r"^(\S.*?)\s*\|\s*(?:\x1b\[\d+m)?MISSING", re.MULTILINE)
 _NOT_USED_FOR_VECTORS: Final = re.compile(r"(^|\.)(pooler|lm_head|cls|classifier|qa_outputs)(\.|$)")
 
 
@@ -53,7 +47,7 @@ class SentenceTransformerEncoder:
         self._model = model
         self._identity = identity
         self._prompts = prompts
-        self._batch_size = CPU_BATCH if model.device.type == "cpu" else GPU_BATCH
+        self._batch_tokens = CPU_BATCH_TOKENS if model.device.type == "cpu" else GPU_BATCH_TOKENS
 
     @property
     def identity(self) -> EncoderIdentity:
@@ -65,37 +59,47 @@ class SentenceTransformerEncoder:
         """Where it runs, as torch spells it."""
         return str(self._model.device)
 
+    @property
+    def parts(self) -> tuple[SentenceTransformer, Prompts]:
+        """The model itself and what it puts before texts, for who exports it."""
+        return self._model, self._prompts
+
     def encode_documents(self, texts: Sequence[str]) -> EncodedTexts:
         """Return the vectors of documents, in their order, and their lengths in tokens.
 
         The lengths count special tokens and the model's prompt. Raises EncodingFailed, with the beginning of the
         text, where one comes out as something that is no unit vector.
         """
-        encodable = _encodable(texts)
-        vectors = self._encode(self._model.encode_document, encodable, self._prompts.documents)
-        return EncodedTexts(vectors, self._count_tokens(encodable, self._prompts.documents))
+        readable = encodable(texts)
+        lengths = self._count_tokens(readable, self._prompts.documents)
+        vectors = self._encode(self._model.encode_document, readable, self._prompts.documents, lengths)
+        return EncodedTexts(vectors, lengths)
 
     def encode_queries(self, texts: Sequence[str]) -> Vectors:
         """Return the `(n, d)` float32 unit vectors of questions, in their order.
 
         Raises EncodingFailed as `encode_documents` does.
         """
-        return self._encode(self._model.encode_query, _encodable(texts), self._prompts.queries)
+        readable = encodable(texts)
+        lengths = self._count_tokens(readable, self._prompts.queries)
+        return self._encode(self._model.encode_query, readable, self._prompts.queries, lengths)
 
-    def _encode(self, encode: Callable[..., Any], texts: list[str], prompt: str) -> Vectors:
+    def _encode(self, encode: Callable[..., Any], texts: list[str], prompt: str, lengths: NDArray[np.int32]) -> Vectors:
         if not texts:
             return np.empty((0, self._identity.dimension), dtype=np.float32)
+        longest = max(1, min(int(lengths.max()), self._identity.max_tokens))
         while True:
+            together = max(1, min(self._batch_tokens // longest, MOST_BATCH_TEXTS))
             try:
-                with _silence():
+                with silence():
                     # The prompt is passed and not left to the library, which looks under fewer names for it.
-                    vectors = encode(texts, prompt=prompt, batch_size=self._batch_size, show_progress_bar=False,
+                    vectors = encode(texts, prompt=prompt, batch_size=together, show_progress_bar=False,
                                      normalize_embeddings=True, convert_to_numpy=True)
                 return unit_rows(self._of_stated_dimension(np.asarray(vectors, dtype=np.float32)), texts)
             except RuntimeError as error:  # torch.OutOfMemoryError is one
                 if "out of memory" not in str(error):
                     raise
-                self._take_smaller_batches()
+                self._take_smaller_batches(together, longest)
 
     def _of_stated_dimension(self, vectors: Vectors) -> Vectors:
         if vectors.shape[1] != self._identity.dimension:
@@ -103,19 +107,19 @@ class SentenceTransformerEncoder:
                                 f"files say {self._identity.dimension}.", "Fetch the model again, or give another.")
         return vectors
 
-    def _take_smaller_batches(self) -> None:
-        """Halve the batch; vectors do not depend on it."""
-        if self._batch_size == 1:
+    def _take_smaller_batches(self, together: int, longest: int) -> None:
+        """Halve the batch of so many texts and tokens each; vectors do not depend on it."""
+        if together == 1:
             raise ModelError(f"The memory of {self.device} does not hold {self._identity.model} and one text.",
                              "Give --device cpu, or a smaller --max-tokens.")
-        self._batch_size //= 2
+        self._batch_tokens = together // 2 * longest
 
-    def _count_tokens(self, texts: list[str], prompt: str) -> np.ndarray[Any, np.dtype[np.int32]]:
+    def _count_tokens(self, texts: list[str], prompt: str) -> NDArray[np.int32]:
         if not texts:
             return np.empty(0, dtype=np.int32)
         tokenizer = self._model.tokenizer
         prompted = [prompt + text for text in texts]
-        with _silence():
+        with silence():
             if _is_bare_tokenizer(tokenizer):
                 with _without_truncation(tokenizer):
                     lengths = [len(one.ids) for one in tokenizer.encode_batch(prompted, add_special_tokens=False)]
@@ -131,14 +135,12 @@ def load_encoder(request: EncoderRequest, *, allow_download: bool = True) -> Sen
     Raises what `resolve_model` and `identify` raise; ModelUnusable where the files make no working encoder or need
     code from their repository without `trust_remote_code`; ModelError where the device is not there.
     """
-    if not _DEVICE.match(request.device):
-        raise UsageError(f"{request.device!r} is no device.", "Give auto, cpu, cuda, cuda:N or mps.")
+    check_device(request.device)
     local = resolve_model(request.model, request.revision, allow_download=allow_download)
     refuse_foreign_code(local.name, local.folder, request.trust_remote_code)
     identity = identify(local, request.max_tokens)
-    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
-    os.environ["HF_HUB_DISABLE_TELEMETRY"] = "1"
-    with _silence() as warned:
+    set_environment()
+    with silence() as warned:
         device = choose_device(request.device)
         model = _load(local, identity, device, request.trust_remote_code)
     _refuse_untrained(local, warned)
@@ -184,7 +186,7 @@ def unit_rows(vectors: Vectors, texts: Sequence[str]) -> Vectors:
 
 def _load(local: LocalModel, identity: EncoderIdentity, device: str, trust_remote_code: bool) -> SentenceTransformer:
     fetches_code = trust_remote_code and needs_another_repository(local.folder)
-    with _hub_offline(unless=fetches_code):
+    with hub_offline(unless=fetches_code):
         try:
             from sentence_transformers import SentenceTransformer
 
@@ -203,18 +205,10 @@ def _load(local: LocalModel, identity: EncoderIdentity, device: str, trust_remot
 
 def _refuse_untrained(local: LocalModel, warned: list[str]) -> None:
     """Raise ModelUnusable where weights that the model needs are not in its files and were made up at random."""
-    untrained = [name for text in warned for name in _UNTRAINED_WEIGHT.findall(text)
-                 if not _NOT_USED_FOR_VECTORS.search(name)]
+    untrained = [name for name in untrained_weights(warned) if not _NOT_USED_FOR_VECTORS.search(name)]
     if untrained:
         raise ModelUnusable(f"The weights of the model {local.name} do not fit its config.json: {untrained[0]} and "
                             f"{len(untrained) - 1} more are not in {local.folder}.", "Fetch the model again.")
-
-
-def _encodable(texts: Sequence[str]) -> list[str]:
-    """Return the texts as a list, lone surrogates (bytes that were no UTF-8) replaced, which no tokenizer takes."""
-    if isinstance(texts, str):
-        raise TypeError("texts must be a sequence of strings, not one string")
-    return [text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8") for text in texts]
 
 
 def _is_bare_tokenizer(tokenizer: object) -> bool:
@@ -237,56 +231,3 @@ def _without_truncation(tokenizer: Any) -> Iterator[None]:
     finally:
         if truncation:
             tokenizer.enable_truncation(**truncation)
-
-
-@contextlib.contextmanager
-def _hub_offline(*, unless: bool) -> Iterator[None]:
-    """Make huggingface_hub refuse every request, whatever a library does on the way to files that are here already."""
-    from huggingface_hub import constants
-
-    before = constants.HF_HUB_OFFLINE
-    constants.HF_HUB_OFFLINE = before or not unless
-    try:
-        yield
-    finally:
-        constants.HF_HUB_OFFLINE = before
-
-
-class _Recorder(logging.Handler):
-    """Keeps the text of warnings and shows nothing."""
-
-    def __init__(self) -> None:
-        super().__init__(logging.WARNING)
-        self.texts: list[str] = []
-
-    def emit(self, record: logging.LogRecord) -> None:
-        self.texts.append(record.getMessage())
-
-
-@contextlib.contextmanager
-def _silence() -> Iterator[list[str]]:
-    """Keep the warnings and progress bars of the model libraries off stderr; yield what they warned of.
-
-    One thread at a time: it changes what belongs to the whole process, and tokenizers are not to be shared either.
-    """
-    with _ONE_THREAD, warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        bars: Any = importlib.import_module("transformers.utils.logging")
-        recorder = _Recorder()
-        loggers = [logging.getLogger(name) for name in _LIBRARIES]
-        before = [(logger.handlers[:], logger.propagate, logger.level) for logger in loggers]
-        had_bars = bars.is_progress_bar_enabled()
-        bars.disable_progress_bar()
-        for logger in loggers:
-            logger.handlers[:] = [recorder]
-            logger.propagate = False
-            logger.setLevel(logging.WARNING)
-        try:
-            yield recorder.texts
-        finally:
-            for logger, (handlers, propagate, level) in zip(loggers, before, strict=True):
-                logger.handlers[:] = handlers
-                logger.propagate = propagate
-                logger.setLevel(level)
-            if had_bars:
-                bars.enable_progress_bar()

@@ -10,6 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 DEFAULT_MODEL: Final = "sentence-transformers/all-MiniLM-L6-v2"
+FLOAT32: Final = "float32"
+INT8: Final = "int8"
+PRECISIONS: Final = (FLOAT32, INT8)
 
 Vectors = NDArray[np.float32]
 
@@ -19,6 +22,7 @@ class EncoderRequest:
     """What a user asks for when a model is to be loaded.
 
     `max_tokens` None means the model's own limit; `device` is `auto`, `cpu`, `cuda`, `cuda:N` or `mps`.
+    `precision` is one of `PRECISIONS`.
     """
 
     model: str = DEFAULT_MODEL
@@ -26,6 +30,7 @@ class EncoderRequest:
     max_tokens: int | None = None
     device: str = "auto"
     trust_remote_code: bool = False
+    precision: str = FLOAT32
 
 
 @dataclass(frozen=True, slots=True)

@@ -139,7 +139,7 @@ def explain(searcher: Searcher, name: str, question: str, weight: float = DEFAUL
                  for (start, end), cosine in zip(passage.sentences, by_sentence, strict=True)]
     terms, missing = _terms(reader, asked.words, row, paper)
     return Explanation(
-        paper, question, int(allowed.sum()), weight, DEFAULT_SMOOTHING, _part(scores, row, allowed),
+        paper, question, int(allowed.sum()), weight, DEFAULT_SMOOTHING, _ranked(scores, row, allowed, asked),
         _part(fused, row, allowed), _part(cosines, row, allowed),
         _part(np.where(bm25 > 0, bm25, np.float32(np.nan)), row, allowed), round(best, _DECIMALS), terms, missing,
         passage.field, tuple(sorted(sentences, key=lambda sentence: -sentence.cosine)), obstacles,
@@ -195,6 +195,13 @@ def _part(scores: NDArray[np.float32], row: int, allowed: NDArray[np.bool_]) -> 
     return Part(round(float(own), _DECIMALS), 1 + int((better & others).sum()))
 
 
+def _ranked(scores: NDArray[np.float32], row: int, allowed: NDArray[np.bool_], asked: Asked) -> Part:
+    """Return the score that the paper has among the answers, where one that the question names has the best of all."""
+    if allowed[row] and row in {first for first, _ in asked.first}:
+        return Part(round(float(scores[allowed].max()), _DECIMALS), 1)
+    return _part(scores, row, allowed)
+
+
 def _terms(reader: IndexReader, words: LexicalQuery, row: int, paper: Paper
            ) -> tuple[tuple[TermShare, ...], tuple[str, ...]]:
     """Return the terms that the paper has, most important first, and the words of the question that it has not."""
@@ -231,6 +238,6 @@ def _obstacles(searcher: Searcher, row: int, paper: Paper, passing: NDArray[np.b
 
 
 def _notes(asked: Asked, row: int) -> Sequence[str]:
-    exact = [f"The question is the {what} of this paper: it is shown first, whatever its score."
+    exact = [f"The question is the {what} of this paper: it stands first, at the best score of all."
              for first, what in asked.first if first == row]
     return (*exact, *asked.notes)

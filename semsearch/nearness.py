@@ -14,14 +14,21 @@ from semsearch.index.row_ranking import Ranking
 from semsearch.known_vectors import KnownVectors
 
 TEMPERATURE: Final = 0.08
-"""How sharp the maximum over liked papers is. `benchmarks/several_likes.py`: of 0.03 to 0.2 this one loses least both
-where all likes are of one topic (there the mean is best) and where they are of ten (there the maximum is)."""
+"""How sharp the maximum over liked papers is. `benchmarks/several_likes.py`: from 0.03 to 0.2 it is a trade between
+likes of one topic (the mean is best) and likes of ten (the maximum is); 0.05 to 0.1 lose little in both."""
+_MOST_CELLS: Final = 4_000_000
+"""Cosines at a time, so that the memory does not grow with the number of liked papers."""
 UNLIKE_WEIGHT: Final = 0.25
-"""How much nearness to disliked papers takes away; the best of 0 to 1 in the same measurement."""
+"""How much nearness to disliked papers takes away; 0.2 to 0.3 are alike in the same measurement, more is too much."""
 
 
 class Nearness(Protocol):
     """Scores every paper that has a vector, on the scale of a cosine."""
+
+    @property
+    def is_cosine(self) -> bool:
+        """Whether the score is a cosine, and not made of several."""
+        ...
 
     def search(self, k: int, allowed: NDArray[np.bool_] | None) -> Ranking:
         """Return the k nearest of the allowed rows, best first, ties by row."""
@@ -31,9 +38,15 @@ class Nearness(Protocol):
         """Return the `(n,)` float32 scores of rows, NaN where a row has no vector."""
         ...
 
+    def cosines_of(self, rows: NDArray[np.int64]) -> NDArray[np.float32]:
+        """Return the `(n,)` float32 greatest cosines of rows to what they may be near to, NaN without a vector."""
+        ...
+
 
 class ToOne:
     """Nearness to one unit vector `(d,)`: its cosine."""
+
+    is_cosine = True
 
     def __init__(self, index: KnownVectors, vector: Vectors) -> None:
         self._index, self.vector = index, vector
@@ -46,6 +59,8 @@ class ToOne:
         """Return the `(n,)` float32 cosines of rows, NaN where a row has no vector."""
         return self._index.cosines(self.vector, rows)
 
+    cosines_of = scores_of
+
 
 class ToSeveral:
     """Nearness to any of several papers and farness from others; every stored vector is looked at.
@@ -54,6 +69,8 @@ class ToSeveral:
     over the disliked ones. With one liked paper and none disliked it is the cosine. A mean of many papers would be near
     to none of them: a library has several topics.
     """
+
+    is_cosine = False
 
     def __init__(self, index: KnownVectors, liked: Vectors, unliked: Vectors) -> None:
         """Take `(m, d)` and `(u, d)` float32 unit vectors; m is at least 1."""
@@ -70,8 +87,20 @@ class ToSeveral:
         return rows[order], scores[order]
 
     def _nearness(self, vectors: Vectors) -> NDArray[np.float32]:
-        near = soft_maximum(vectors @ self._liked.T)
-        return near - UNLIKE_WEIGHT * soft_maximum(vectors @ self._unliked.T) if len(self._unliked) else near
+        scores = np.empty(len(vectors), np.float32)
+        step = max(1, _MOST_CELLS // max(len(self._liked), len(self._unliked)))
+        for start in range(0, len(vectors), step):
+            part = vectors[start:start + step]
+            near = soft_maximum(part @ self._liked.T)
+            if len(self._unliked):
+                near -= UNLIKE_WEIGHT * soft_maximum(part @ self._unliked.T)
+            scores[start:start + step] = near
+        return scores
+
+    def cosines_of(self, rows: NDArray[np.int64]) -> NDArray[np.float32]:
+        """Return the `(n,)` float32 cosines of rows to the nearest liked paper, NaN where a row has no vector."""
+        cosines = (self._index.vectors_of(rows) @ self._liked.T).max(axis=1, initial=-1)
+        return np.where(self._index.has(rows), cosines, np.float32(np.nan)).astype(np.float32)
 
     def search(self, k: int, allowed: NDArray[np.bool_] | None) -> Ranking:
         """Return the k nearest of the allowed rows, best first, ties by row."""
@@ -97,6 +126,8 @@ class ToSeveral:
 def soft_maximum(cosines: NDArray[np.float32]) -> NDArray[np.float32]:
     """Return the soft maximum of each row of `(n, m)` float32 cosines, `(n,)`, never above the greatest of them."""
     greatest = cosines.max(axis=1)
-    mean = np.exp((cosines - greatest[:, None]) / TEMPERATURE).mean(axis=1)
+    cosines = cosines - greatest[:, None]
+    cosines /= TEMPERATURE
+    mean = np.exp(cosines, out=cosines).mean(axis=1)
     soft: NDArray[np.float32] = greatest + TEMPERATURE * np.log(mean)
     return soft.astype(np.float32)

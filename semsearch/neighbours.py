@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from semsearch.encoding import Vectors
 from semsearch.errors import UsageError
 from semsearch.index.reader import IndexReader
-from semsearch.index.vector_index import EXACT, VectorIndex
+from semsearch.index.vector_index import VectorIndex
 
 EXACT_UP_TO: Final = 200_000
 """Vectors up to which all are compared with all, whatever structure there is; that takes minutes and misses nothing."""
@@ -42,13 +42,15 @@ def all_neighbours(reader: IndexReader, k: int, mask: NDArray[np.bool_] | None =
     if k < 1:
         raise UsageError(f"{k} papers cannot be asked for.", "Ask for at least 1, as in -k 10.")
     positions = positions_permitted(reader, mask)
-    lists = _through_structure if is_approximate(reader, len(positions)) else _exactly
-    yield from lists(reader.vectors, positions, k, advance)
+    if is_approximate(reader, len(positions)):
+        yield from _through_structure(reader, positions, k, advance)
+    else:
+        yield from _exactly(reader.vectors, positions, k, advance)
 
 
 def is_approximate(reader: IndexReader, papers: int) -> bool:
     """Return whether neighbours among so many papers are found through the index's approximate structure."""
-    return papers > EXACT_UP_TO and reader.manifest.factory != EXACT
+    return papers > EXACT_UP_TO and reader.manifest.indexed_vectors > 0
 
 
 def positions_permitted(reader: IndexReader, mask: NDArray[np.bool_] | None) -> NDArray[np.int64]:
@@ -131,11 +133,11 @@ def _ranks(sorted_keys: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.arange(len(sorted_keys)) - np.searchsorted(sorted_keys, sorted_keys)
 
 
-def _through_structure(vectors: VectorIndex, positions: NDArray[np.int64], k: int, advance: Callable[[int], None]
+def _through_structure(reader: IndexReader, positions: NDArray[np.int64], k: int, advance: Callable[[int], None]
                        ) -> Iterator[tuple[int, NDArray[np.int64], NDArray[np.float32]]]:
-    allowed = None
+    vectors, allowed = reader.vectors, None
     if len(positions) < len(vectors.rows):
-        allowed = np.zeros(int(vectors.rows[-1]) + 1, np.bool_)
+        allowed = np.zeros(reader.manifest.papers, np.bool_)
         allowed[vectors.rows[positions]] = True
     for position in positions:
         row = int(vectors.rows[position])

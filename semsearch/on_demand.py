@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 LEAST_BUDGET: Final = 20
 MOST_BUDGET: Final = 100
-"""benchmarks/partial_coverage.py: with the best 20 by BM25 encoded, an index without a vector answers nearly as well as a
-complete one; more than 100 add nothing."""
+"""benchmarks/partial_coverage.py: with the best 20 by BM25 encoded, an index without a vector answers nearly as well as
+a complete one; more than 100 add nothing."""
 _SECONDS: Final = 1.0
 _STEP: Final = 10
 _WANTED: Final = 200

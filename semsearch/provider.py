@@ -9,7 +9,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Final, Protocol, runtime_checkable
 
-from semsearch.encoding import Encoder, EncoderIdentity, EncoderRequest
+from semsearch.encoding import INT8, Encoder, EncoderIdentity, EncoderRequest
 from semsearch.errors import ModelMismatch, ModelNotFound
 from semsearch.progress import Progress
 
@@ -57,10 +57,14 @@ class LocalModels:
         from semsearch.models import identify, resolve_model
 
         local = resolve_model(request.model, request.revision, allow_download=allow_download)
-        return identify(local, request.max_tokens)
+        return identify(local, request.max_tokens, request.precision)
 
     def load(self, request: EncoderRequest) -> Encoder:
         """Load a model, found offline first."""
+        if request.precision == INT8:
+            from semsearch.exported.quantised import load_quantised
+
+            return load_quantised(request)
         from semsearch.encoder import load_encoder
 
         encoder = load_encoder(request)
@@ -111,7 +115,8 @@ class LocalModels:
 
 def request_for(identity: EncoderIdentity, device: str = "auto", trust_remote_code: bool = False) -> EncoderRequest:
     """Return the request that loads the encoder of an index again."""
-    return EncoderRequest(identity.model, identity.revision, identity.max_tokens, device, trust_remote_code)
+    return EncoderRequest(identity.model, identity.revision, identity.max_tokens, device, trust_remote_code,
+                          identity.precision)
 
 
 def load_matching(provider: EncoderProvider, request: EncoderRequest, identity: EncoderIdentity) -> Encoder:

@@ -6,7 +6,9 @@ import time
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from semsearch.encoding import EncoderIdentity, EncoderRequest
+from semsearch.encoding import FLOAT32, EncoderIdentity, EncoderRequest
+from semsearch.encoding_on import encode_on
+from semsearch.first_generation import Vectorising, publish_first
 from semsearch.index import generations
 from semsearch.index.locks import build_lock
 from semsearch.index.manifest import PAPERS
@@ -16,7 +18,7 @@ from semsearch.index.vector_log import remove_other_fingerprints
 from semsearch.intake import Intake
 from semsearch.progress import Progress, Silent
 from semsearch.provider import EncoderProvider, LocalModels, request_for
-from semsearch.publish import AUTO_FACTORY, Plan, check_language_asked, vectorise_and_publish
+from semsearch.publish import AUTO_FACTORY, Plan, check_language_asked
 from semsearch.summary import BuildSummary, summarise
 
 
@@ -28,7 +30,9 @@ class ReindexOptions:
     revision: str | None = None
     max_tokens: int | None = None
     factory: str | None = None
+    min_recall: float | None = None
     language: str | None = None
+    precision: str | None = None
     device: str = "auto"
     trust_remote_code: bool = False
 
@@ -39,8 +43,8 @@ def reindex_index(index_folder: Path | str, options: ReindexOptions | None = Non
 
     Encodes what lacks a vector (with another model or limit: everything), takes out the rows of deleted papers, and
     removes vectors kept for encoders that the index no longer uses. Brings an index of an older format up to date, and
-    makes a damaged lexical index again. The generation before answers until the new one is
-    published, and stays if anything fails.
+    makes a damaged lexical index again. With another encoder the generation before answers until all is encoded;
+    otherwise one that lacks vectors is published first, as by a build. The last one stays if anything fails.
 
     Raises:
         ModelError, IndexStoreError, UsageError: as `semsearch.errors` says.
@@ -54,20 +58,22 @@ def reindex_index(index_folder: Path | str, options: ReindexOptions | None = Non
         with IndexReader(folder, repairing=True) as base:
             request, identity = _encoder_wanted(base, options, provider)
             factory = options.factory or str(base.manifest.notes.get("factory_asked", AUTO_FACTORY))
-            plan = Plan(identity, factory, options.language or base.manifest.language, sorted(base.state.deletions))
+            plan = Plan(identity, factory, options.language or base.manifest.language, sorted(base.state.deletions),
+                        min_recall=base.manifest.min_recall if options.min_recall is None else options.min_recall)
             with generations.staging(folder) as staging:
                 staged = StagedPapers(staging / PAPERS, base.generation.checked_path(PAPERS))
                 try:
                     staged.take_out_deleted(base.state.deletions)
                     staged.merge(base.state.deletions.values())
                     staged.compact()
-                    published, encoded = vectorise_and_publish(
-                        folder, staging, staged, base, provider, request, plan, progress)
+                    work = Vectorising(folder, provider, request, plan, progress)
+                    standing = publish_first(work, staging, staged, base)
                 finally:
                     staged.abandon()
+            standing = encode_on(work, standing, base, staged.changes)
         remove_other_fingerprints(folder, identity.fingerprint)
         with IndexReader(folder) as reader:
-            summary = summarise(reader, Intake(), staged.changes, published, encoded, begun)
+            summary = summarise(reader, Intake(), staged.changes, standing.published, standing.encoded, begun)
         generations.prune(folder)
     return summary
 
@@ -78,10 +84,11 @@ def _encoder_wanted(base: IndexReader, options: ReindexOptions, provider: Encode
     request = request_for(kept, options.device, options.trust_remote_code)
     if options.model is not None:
         request = EncoderRequest(options.model, options.revision, options.max_tokens, options.device,
-                                 options.trust_remote_code)
-    elif options.revision is not None or options.max_tokens is not None:
+                                 options.trust_remote_code, options.precision or FLOAT32)
+    elif any(asked is not None for asked in (options.revision, options.max_tokens, options.precision)):
         request = replace(request, revision=options.revision or request.revision,
-                          max_tokens=options.max_tokens or request.max_tokens)
+                          max_tokens=options.max_tokens or request.max_tokens,
+                          precision=options.precision or request.precision)
     else:
         return request, kept
     return request, provider.identify(request)

@@ -5,16 +5,15 @@ Beside `encoder` the only importer of sentence-transformers, inside functions: i
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from semsearch.encoder import _DEVICE, _UNTRAINED_WEIGHT, _encodable, _hub_offline, _silence, choose_device
-from semsearch.errors import EncodingFailed, ModelError, ModelUnusable, UsageError
+from semsearch.encoder import choose_device
+from semsearch.errors import EncodingFailed, ModelError, ModelUnusable
+from semsearch.model_loading import check_device, encodable, hub_offline, set_environment, silence, untrained_weights
 from semsearch.models import (
     CROSS_ENCODER,
     LocalModel,
@@ -24,7 +23,6 @@ from semsearch.models import (
     resolve_model,
 )
 from semsearch.models.cross_encoder import WAY_OUT
-from semsearch.ranking import Hit
 
 if TYPE_CHECKING:
     from sentence_transformers import CrossEncoder
@@ -76,8 +74,8 @@ class CrossEncoderReranker:
         Raises:
             EncodingFailed: a score is no number.
         """
-        [asked] = _encodable([question])
-        given = _encodable(texts)
+        [asked] = encodable([question])
+        given = encodable(texts)
         unique = sorted(dict.fromkeys(given), key=len, reverse=True)  # batches of similar length, the longest first
         scores: dict[str, float] = {}
         repeated = {text: given.count(text) for text in unique} if len(unique) < len(given) else {}
@@ -93,7 +91,7 @@ class CrossEncoderReranker:
     def _predict(self, pairs: list[tuple[str, str]]) -> NDArray[np.float32] | None:
         """Return the scores of a batch, None where the device's memory does not hold it; the next is smaller."""
         try:
-            with _silence():
+            with silence():
                 scores: Any = self._model.predict(pairs, batch_size=len(pairs), show_progress_bar=False,
                                                   convert_to_numpy=True)
             return np.asarray(scores, np.float32)
@@ -126,16 +124,14 @@ def load_reranker(model: str, *, revision: str | None = None, device: str = "aut
     a pair, makes no working model, or needs code from its repository without `trust_remote_code`; ModelError where the
     device is not there.
     """
-    if not _DEVICE.match(device):
-        raise UsageError(f"{device!r} is no device.", "Give auto, cpu, cuda, cuda:N or mps.")
+    check_device(device)
     local = resolve_model(model, revision, allow_download=allow_download, kind=CROSS_ENCODER)
     refuse_foreign_code(local.name, local.folder, trust_remote_code)
     refuse_foreign_activation(local.name, local.folder, trust_remote_code)
-    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
-    os.environ["HF_HUB_DISABLE_TELEMETRY"] = "1"
-    with _silence() as warned:
+    set_environment()
+    with silence() as warned:
         loaded = _load(local, choose_device(device), trust_remote_code)
-    untrained = [name for text in warned for name in _UNTRAINED_WEIGHT.findall(text)]
+    untrained = untrained_weights(warned)
     if untrained:
         raise ModelUnusable(f"The weights of the model {local.name} do not fit its config.json: {untrained[0]} and "
                             f"{len(untrained) - 1} more are not in {local.folder}.", "Fetch the model again.")
@@ -147,7 +143,7 @@ def load_reranker(model: str, *, revision: str | None = None, device: str = "aut
 
 def _load(local: LocalModel, device: str, trust_remote_code: bool) -> CrossEncoder:
     fetches_code = trust_remote_code and needs_another_repository(local.folder)
-    with _hub_offline(unless=fetches_code):
+    with hub_offline(unless=fetches_code):
         try:
             from sentence_transformers import CrossEncoder
 
@@ -162,25 +158,3 @@ def _load(local: LocalModel, device: str, trust_remote_code: bool) -> CrossEncod
                                 f"{type(error).__name__}: {first_line}",
                                 "Its files may be damaged: fetch the model again, or give another.") from error
     return model
-
-
-def rerank(reranker: Reranker, question: str, hits: Sequence[Hit], depth: int,
-           advance: Callable[[int], None] = _unheard) -> tuple[Hit, ...]:
-    """Return the hits, the first `depth` of them scored again and in the order of the new scores."""
-    texts = [hit.paper.text for hit in hits[:depth]]
-    return rerank_hits(hits, reranker.score(question, texts, advance))
-
-
-def rerank_hits(hits: Sequence[Hit], scores: NDArray[np.float32]) -> tuple[Hit, ...]:
-    """Return the hits, the first `len(scores)` of them in the order of these scores, then the others as they were.
-
-    The first get the score, its kind `rerank`, and among their signals the score that they had, under the name of its
-    kind, and their former rank as `rank_before`; of equal scores the one that stood higher stays higher. The others
-    keep rank, score and kind: scores of two kinds do not compare.
-    """
-    head = [replace(hit, score=round(float(score), _SCORE_DECIMALS), score_kind=SCORE_KIND,
-                    signals={**hit.signals, hit.score_kind: hit.score, "rank_before": hit.rank})
-            for hit, score in zip(hits[:len(scores)], scores, strict=True)]
-    ordered = sorted(head, key=lambda hit: -hit.score)  # a stable sort
-    first = hits[0].rank if hits else 1
-    return (*(replace(hit, rank=rank) for rank, hit in enumerate(ordered, first)), *hits[len(scores):])

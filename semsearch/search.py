@@ -123,6 +123,9 @@ class Searcher:
         options = _checked(k, options or SearchOptions())
         if options.rerank is not None:
             raise UsageError("A reranker scores questions in words, not papers.", "Leave --rerank away.")
+        if unlike and options.mode is Mode.LEXICAL:
+            raise UsageError("Words alone cannot tell what a paper is unlike.",
+                             "Leave --mode lexical or --unlike away.")
         spent = Spent()
         by_meaning = options.mode is not Mode.LEXICAL or options.min_score is not None
         with spent.on("encode"):
@@ -179,6 +182,9 @@ def _checked(k: int, options: SearchOptions) -> SearchOptions:
         if not 0 <= value <= 1:
             raise UsageError(f"The {name} {value:g} is not between 0 and 1.", f"Give one between 0 and 1, as in "
                              f"--{name} 0.5.")
+    if options.min_score is not None and not -1 <= options.min_score <= 1:
+        raise UsageError(f"The least cosine {options.min_score:g} is not between -1 and 1.",
+                         "Give one such as --min-score 0.4.")
     if options.rerank_depth < 1:
         raise UsageError(f"The best {options.rerank_depth} hits cannot be reranked.", "Give --rerank-depth 50 or so.")
     return options

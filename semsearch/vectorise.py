@@ -2,32 +2,44 @@
 
 from __future__ import annotations
 
+import functools
 import random
 import shutil
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from semsearch.encoding import EncodedTexts, Encoder, EncoderIdentity, Vectors
+from semsearch.encoding_pool import Chunk, encode_chunks
 from semsearch.errors import DiskFull, EncodingFailed
 from semsearch.index.keyed_vectors import KeyedVectors
-from semsearch.index.staged_papers import StagedPapers
-from semsearch.index.vector_index import ENTRY_DTYPE
+from semsearch.index.vector_files import ENTRY_DTYPE
 from semsearch.index.vector_log import VectorLogWriter
 from semsearch.progress import Progress
 
 CHECKPOINT_SECONDS: Final = 15.0
 """How much encoding a power failure may cost; the death of the process alone costs at most one chunk."""
 _CHUNK_TEXTS: Final = 64
+_GPU_CHUNK_TEXTS: Final = 1024
+"""A GPU takes hundreds of abstracts at a time, and encodes so many in a second."""
 _WINDOW_TEXTS: Final = 4096
 """Texts are sorted by length within a window: batches of like length waste nothing, and the time left stays honest."""
 _BLOCK_ROWS: Final = 65_536
 _RATE_AFTER_SECONDS: Final = 2.0
 _LONG_SECONDS: Final = 20.0
+
+
+class TextsByRow(Protocol):
+    """Gives the texts of papers by their rows: a paper table, staged or not."""
+
+    def texts(self, rows: Iterable[int]) -> Iterator[tuple[str, str, bytes]]:
+        """Yield (id, text, text key) of the papers in these rows."""
+        ...
 
 
 class VectorSources:
@@ -79,7 +91,7 @@ def missing_rows(keys: NDArray[Any], sources: VectorSources) -> NDArray[np.int64
     return np.sort(lacking[first])
 
 
-def encode_rows(staged: StagedPapers, rows: NDArray[np.int64], identity: EncoderIdentity, encoder: Encoder,
+def encode_rows(papers: TextsByRow, rows: NDArray[np.int64], identity: EncoderIdentity, encoder: Encoder,
                 log: VectorLogWriter, progress: Progress) -> None:
     """Encode the texts of these rows into the log.
 
@@ -92,11 +104,14 @@ def encode_rows(staged: StagedPapers, rows: NDArray[np.int64], identity: Encoder
     tell = _Estimate(len(rows), identity, encoder.device, progress)
     last_checkpoint = time.monotonic()
     try:
-        with progress.task("Encoding", len(rows), "abstract") as task:
-            for ids, texts, keys in _chunks(staged, rows):
-                log.append(keys, _encode(encoder, ids, texts, identity.dimension))
-                task.advance(len(texts))
-                tell.after(len(texts))
+        chunks = _chunks(papers, rows, _CHUNK_TEXTS if encoder.device == "cpu" else _GPU_CHUNK_TEXTS)
+        encode = functools.partial(_encode, encoder, dimension=identity.dimension)
+        with (progress.task("Encoding", len(rows), "abstract") as task,
+              closing(encode_chunks(encoder, chunks, encode, len(rows))) as results):
+            for chunk, encoded in results:
+                log.append(chunk.keys, encoded)
+                task.advance(len(chunk.texts))
+                tell.after(len(chunk.texts))
                 if time.monotonic() - last_checkpoint > CHECKPOINT_SECONDS:
                     log.checkpoint()
                     last_checkpoint = time.monotonic()
@@ -122,11 +137,12 @@ def vectors_bytes(vectors: int, dimension: int) -> int:
     return vectors * (4 * dimension + ENTRY_DTYPE.itemsize)
 
 
-def _encode(encoder: Encoder, ids: Sequence[str], texts: Sequence[str], dimension: int) -> EncodedTexts:
+def _encode(encoder: Encoder, chunk: Chunk, dimension: int) -> EncodedTexts:
+    texts = chunk.texts
     try:
         encoded = encoder.encode_documents(texts)
     except EncodingFailed as error:
-        for paper_id, text in zip(ids, texts, strict=True):
+        for paper_id, text in zip(chunk.ids, texts, strict=True):
             try:
                 encoder.encode_documents([text])
             except EncodingFailed:
@@ -139,13 +155,13 @@ def _encode(encoder: Encoder, ids: Sequence[str], texts: Sequence[str], dimensio
     return encoded
 
 
-def _chunks(staged: StagedPapers, rows: NDArray[np.int64]) -> Iterator[tuple[list[str], list[str], list[bytes]]]:
+def _chunks(papers: TextsByRow, rows: NDArray[np.int64], size: int) -> Iterator[Chunk]:
     for start in range(0, len(rows), _WINDOW_TEXTS):
-        window = sorted(staged.texts(rows[start:start + _WINDOW_TEXTS].tolist()), key=lambda item: -len(item[1]))
-        chunks = [window[offset:offset + _CHUNK_TEXTS] for offset in range(0, len(window), _CHUNK_TEXTS)]
+        window = sorted(papers.texts(rows[start:start + _WINDOW_TEXTS].tolist()), key=lambda item: -len(item[1]))
+        chunks = [window[offset:offset + size] for offset in range(0, len(window), size)]
         random.Random(0).shuffle(chunks)  # so that the rate so far is the rate to come
         for chunk in chunks:
-            yield [i for i, _, _ in chunk], [t for _, t, _ in chunk], [k for _, _, k in chunk]
+            yield Chunk(*(list(column) for column in zip(*chunk, strict=True)))
 
 
 class _Estimate:
@@ -167,11 +183,12 @@ class _Estimate:
         self._told = True
         seconds = elapsed / self._done * (self._total - self._done)
         if seconds > _LONG_SECONDS:
-            self._say(f"Encoding {self._work}: about {_duration(seconds)} ({self._done / elapsed:.1f} a second), "
-                      f"{self._disk}. It can be stopped at any time; the next run goes on from there.")
+            self._say(f"Encoding {self._work}: about {duration_in_words(seconds)} ({self._done / elapsed:.1f} a "
+                      f"second), {self._disk}. It can be stopped at any time; the next run goes on from there.")
 
 
-def _duration(seconds: float) -> str:
+def duration_in_words(seconds: float) -> str:
+    """Return about how long that is: `40 seconds`, `58 minutes`, `2.5 hours`."""
     if seconds < 90:
         return f"{seconds:.0f} seconds"
     if seconds < 5400:

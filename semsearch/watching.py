@@ -21,9 +21,9 @@ from semsearch.encoding import Encoder
 from semsearch.errors import EmptyQuery, PaperNotFound, QueryError, UsageError
 from semsearch.index.facet_columns import arrivals
 from semsearch.index.reader import IndexReader
-from semsearch.known_vectors import KnownVectors
 from semsearch.index.saved_searches import Report, SavedSearch
 from semsearch.index.state import State, change_state
+from semsearch.known_vectors import KnownVectors
 from semsearch.ranking import Hit, Mode, SearchOptions
 from semsearch.search import Searcher
 from semsearch.writers.atom import Entry, Feed
@@ -72,7 +72,8 @@ def save_search(index_folder: Path | str, search: SavedSearch, *, from_the_start
     name = _checked_name(search.name)
     with IndexReader(index_folder) as reader:
         if search.question or not search.likes:
-            Asking(reader, KnownVectors(reader, _no_encoder), _no_encoder).questions([search.question], by_meaning=False)
+            asking = Asking(reader, KnownVectors(reader, _no_encoder), _no_encoder)
+            asking.questions([search.question], by_meaning=False)
         liked = [reader.find(like) for like in search.likes]
         reader.allowed(search.filter)  # a condition that makes no sense is better told now than by each run
         newest = int(max(arrivals(reader), default=0))
@@ -149,9 +150,10 @@ def find_news(searcher: Searcher, search: SavedSearch) -> News:
     answer = searcher.related(likes, wanted, options, query=search.question or None) if likes else \
         searcher.query(search.question, wanted, options)
     fresh = [hit for hit in answer.hits if hit.paper.id not in known]
-    if len(fresh) > search.k and search.min_score is not None:
-        notes.append(f"{search.name}: more than {search.k} new papers are near enough; these are the best. A greater "
-                     "-k would give more.")
+    if len(fresh) > search.k:
+        near = "are near enough" if search.min_score is not None else "came in"
+        notes.append(f"{search.name}: more than {search.k} new papers {near}; these are the best, the others will not "
+                     "be given. A greater -k gives more.")
     if 0 < search.seen_until < min(arrived) and fresh:
         notes.append(f"{search.name}: the index was built anew, so all its papers are new but those reported before.")
     hits = tuple(replace(hit, rank=rank) for rank, hit in enumerate(fresh[:search.k], 1))

@@ -5,7 +5,7 @@
 runs one build; on stdout it says what it is doing, a line each. JOB holds `sources` and, where wanted: `options` (of
 `BuildOptions`), `encoded` (a file to which every text that the encoder gets is appended), `chunk_seconds`, `fault`
 ({"call": "os.fsync", "number": 3, "how": "exit" or "full"}), `file_limit_bytes`, `wait_for` (a file without which the
-encoder does not go on).
+encoder does not go on), `window` (so many texts are encoded at a time, and twice as many are worth a generation).
 
     python crash_worker.py sweep FOLDER KIND
 
@@ -30,11 +30,13 @@ from typing import Any
 from fakes import FakeEncoder, FakeProvider
 from made_papers import answers, papers_in, records, run_build, write_jsonl
 
+from semsearch import encoding_on, first_generation
 from semsearch.build import BuildOptions, build_index
 from semsearch.encoding import EncodedTexts, EncoderRequest
 from semsearch.errors import DiskFull, IndexNotFound, SemsearchError
 from semsearch.index import generations
-from semsearch.maintenance import verify
+from semsearch.maintenance import describe, verify
+from semsearch.ranking import SearchOptions
 from semsearch.summary import BuildSummary
 
 CALLS = ("os.fsync", "os.replace", "os.rename", "os.link", "os.unlink")
@@ -96,6 +98,8 @@ def run(index: Path, job: dict[str, Any]) -> BuildSummary:
         return publish(*arguments)
 
     generations.publish = announced
+    if "window" in job:
+        publish_often(job["window"])
     try:
         return build_index(
             job["sources"],
@@ -106,6 +110,13 @@ def run(index: Path, job: dict[str, Any]) -> BuildSummary:
         )
     finally:
         generations.publish = publish
+
+
+def publish_often(window: int) -> None:
+    """Let all texts be worth a first generation without them, and twice so many as a window holds be worth the next."""
+    first_generation.FEW_TEXTS = 1
+    encoding_on._WINDOW_TEXTS = (window, window)
+    encoding_on.PUBLISH_TEXTS, encoding_on.PUBLISH_SHARE, encoding_on.PUBLISH_SECONDS = 2 * window, 0.0, 0.0
 
 
 def arm(fault: dict[str, Any]) -> None:
@@ -173,22 +184,23 @@ class Case:
 
     @property
     def old(self) -> tuple[int, str]:
-        return (0, "") if self.kind == "first" else (20, "")
+        return (0, "") if self.kind in ("first", "parts") else (20, "")
 
     @property
     def new(self) -> tuple[int, str]:
-        return {"first": (20, ""), "metadata": (20, "ACL")}.get(self.kind, (30, ""))
+        return {"first": (20, ""), "parts": (20, ""), "metadata": (20, "ACL")}.get(self.kind, (30, ""))
 
     @property
     def job(self) -> dict[str, Any]:
         return {
             "sources": [str(self.folder / "papers.jsonl")],
             "options": {"rebuild": True} if self.kind == "rebuild" else {},
+            **({"window": 5} if self.kind == "parts" else {}),
         }
 
     def prepare(self) -> None:
         source = write_jsonl(self.folder / "papers.jsonl", records(20))
-        if self.kind == "first":
+        if self.kind in ("first", "parts"):
             return
         run_build([source], self.index, factory="HNSW4" if self.kind == "structure" else "Flat")
         write_jsonl(source, [{**item, "venue": self.new[1]} for item in records(self.new[0])])
@@ -211,8 +223,12 @@ class Case:
         assert found in (self.old, self.new), found
         if found != (0, ""):
             assert not (problems := verify(self.index).problems), problems
-            assert answers(self.index)
-        summary = run_build(self.job["sources"], self.index)
+            assert all(answers(self.index, options=SearchOptions(encode_budget=0)))
+        had = describe(self.index).vectors if found != (0, "") else 0
+        provider = FakeProvider()
+        summary = run_build(self.job["sources"], self.index, provider)
+        assert len(provider.encoded) <= self.new[0] - had, (had, provider.encoded)
+        assert describe(self.index).coverage == 1
         problems = verify(self.index).problems
         assert (self.found(), problems) == (self.new, ()), (self.found(), problems)
         left = {path.name for path in (self.index / "generations").iterdir()}

@@ -15,6 +15,7 @@ from fakes import FakeProvider
 from semsearch.build import BuildOptions, build_index
 from semsearch.index.reader import IndexReader
 from semsearch.paper import Paper
+from semsearch.ranking import SearchOptions
 from semsearch.search import Searcher
 from semsearch.summary import BuildSummary
 
@@ -82,13 +83,16 @@ def works_in(index: Path) -> list[tuple[str, str]]:
 
 
 def answers(
-    index: Path, questions: Iterable[str] = ("graph attention", "protein gene", "study 3 of orbit"), k: int = 8
+    index: Path,
+    questions: Iterable[str] = ("graph attention", "protein gene", "study 3 of orbit"),
+    k: int = 8,
+    options: SearchOptions | None = None,
 ) -> list[list[tuple[int, str, float]]]:
     """Return (rank, id, score) of the hits of some questions."""
     with Searcher(index, provider=FakeProvider()) as searcher:
         return [
             [(hit.rank, hit.paper.id, hit.score) for hit in answer.hits]
-            for answer in searcher.query_many(list(questions), k)
+            for answer in searcher.query_many(list(questions), k, options or SearchOptions())
         ]
 
 

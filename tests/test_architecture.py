@@ -32,9 +32,10 @@ LAYERS = [
     {"index"},
     # 3 use cases
     {"provider", "document_encoder", "encoding_pool", "intake",
-     "vectorise", "publish", "summary", "build", "reindex", "maintenance", "reading",
-     "known_vectors", "on_demand", "nearness", "candidates", "asking", "answering", "search", "neighbours", "duplicates", "watching",
-     "highlight", "explanation", "shards", "engines"},
+     "vectorise", "publish", "publish_vectors", "first_generation", "encoding_queue", "encoding_on",
+     "summary", "build", "reindex", "maintenance", "reading",
+     "known_vectors", "on_demand", "nearness", "candidates", "asking", "answering", "search", "neighbours",
+     "duplicates", "watching", "highlight", "explanation", "shards", "engines"},
     # 4 measuring
     {"evaluation"},
     # 5 front ends
@@ -46,7 +47,7 @@ ANYWHERE = ("semsearch",)
 DOORS = {
     "numpy": ANYWHERE,
     "platformdirs": ("semsearch.models",),
-    "faiss": ("semsearch.index.vector_index", "semsearch.index.ivf_lists"),
+    "faiss": ("semsearch.index.faiss_structure", "semsearch.index.ivf_lists"),
     "tantivy": ("semsearch.index",),
     "sqlite3": ("semsearch.index",),
     "portalocker": ("semsearch.index",),

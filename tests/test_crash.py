@@ -16,7 +16,8 @@ import crash_worker
 import pytest
 from made_papers import answers, records, run_build, text_of, write_jsonl
 
-from semsearch.maintenance import verify
+from semsearch.maintenance import describe, verify
+from semsearch.ranking import SearchOptions
 from semsearch.vectorise import _CHUNK_TEXTS
 
 WORKER = Path(crash_worker.__file__)
@@ -88,6 +89,29 @@ def test_killed_at_any_moment_it_goes_on_where_it_was(tmp_path, factory):
     assert list(index.glob("vectors/*/*")) == list(index.glob("generations/.*")) == []
 
 
+@pytest.mark.slow
+def test_killed_between_generations_it_answers_and_encodes_nothing_twice(tmp_path):
+    index, encoded = tmp_path / "index", tmp_path / "encoded.txt"
+    source = write_jsonl(tmp_path / "papers.jsonl", records(STEP))
+    job = {"sources": [str(source)], "encoded": str(encoded), "chunk_seconds": 0.15, "window": 8}
+    rng, covered = random.Random(1), []
+    for kill in range(6):
+        phase = ("Encoding", "Publishing")[kill % 2]
+        kill_at(start(index, job), phase, 1 + rng.randrange(3), rng.random() * 0.05)
+        covered.append(describe(index).vectors)
+        assert (describe(index).papers, verify(index).problems) == (STEP, ())
+        assert all(answers(index, options=SearchOptions(encode_budget=0)))
+    assert covered == sorted(covered) and len(set(covered)) > 2
+    process = start(index, job)
+    assert process.communicate()[0].splitlines()[-1].split()[:2] == ["done", str(STEP)]
+    assert (answers(index), verify(index).problems, verify(index).notes) == (
+        reference(tmp_path, STEP, "Flat"), (), ())
+    times = Counter(encoded.read_text().splitlines())
+    assert set(times) == {text_of(item) for item in records(STEP)}
+    assert sum(times.values()) - STEP <= 6 * job["window"]
+    assert list(index.glob("vectors/*/*")) == list(index.glob("generations/.*")) == []
+
+
 def reference(folder: Path, count: int, factory: str) -> list[list[tuple[int, str, float]]]:
     """Return the answers of an index of so many papers that was built undisturbed."""
     source = write_jsonl(folder / "reference.jsonl", records(count))
@@ -97,7 +121,7 @@ def reference(folder: Path, count: int, factory: str) -> list[list[tuple[int, st
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
-@pytest.mark.parametrize("kind", ["first", "more", "metadata", "rebuild", "structure"])
+@pytest.mark.parametrize("kind", ["first", "more", "metadata", "rebuild", "structure", "parts"])
 def test_a_fault_at_every_step_leaves_the_old_or_the_new(tmp_path, kind):
     done = subprocess.run(
         [sys.executable, str(WORKER), "sweep", str(tmp_path), kind],

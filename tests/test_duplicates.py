@@ -118,12 +118,18 @@ def test_deleted_papers_and_those_outside_the_mask_are_left_out(tmp_path):
 
 
 def test_papers_without_a_vector_are_compared_by_their_titles(tmp_path):
-    with IndexReader(indexed(tmp_path, TITLED)) as reader:
-        vectors = reader.vectors
-        vectors.rows, vectors._vectors = vectors.rows[2:], vectors._vectors[2:]
+    index = indexed(tmp_path, TITLED[2:])
+    run_build([write_jsonl(tmp_path / "more.jsonl", TITLED[:2])], index, encode="later")
+    with IndexReader(index) as reader:
         found = find_duplicates(reader, 0.9)
-    assert [(pair.cosine is None, pair.same_title) for pair in found.pairs] == [(True, True), (False, True)]
+    assert [(pair.cosine is None, pair.same_title) for pair in found.pairs] == [(False, True), (True, True)]
     assert found.notes == ("2 papers have no vector yet and were compared by their titles alone.",)
+
+
+def test_a_short_title_alone_makes_no_pair(tmp_path):
+    items = [{"id": name, "title": "Editorial", "year": year, "authors": [author]}
+             for name, year, author in (("a", 2001, "Ada Byron"), ("b", 2002, "Li Wei"))]
+    assert found_in(indexed(tmp_path, items), 0.9).pairs == ()
 
 
 def test_a_large_index_with_a_structure_is_searched_through_it(tmp_path, monkeypatch):

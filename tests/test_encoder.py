@@ -345,7 +345,7 @@ def test_batches_shrink_where_memory_ends(tiny: Path) -> None:
     stub = SimpleNamespace(device=real._model.device, tokenizer=real._model.tokenizer, encode_document=short_of_memory)
     encoder = SentenceTransformerEncoder(stub, real.identity, real._prompts)  # type: ignore[arg-type]
     assert np.allclose(encoder.encode_documents(TEXTS).vectors, real.encode_documents(TEXTS).vectors, atol=1e-6)
-    assert sizes == [4, 2, 1]
+    assert sizes == [16, 8, 4, 2, 1]  # the longest has 64 of 1024 tokens
     with pytest.raises(ModelError, match="memory of cpu does not hold"):
         encoder.encode_documents(["too much"])
 

@@ -171,9 +171,9 @@ def test_an_encoder_whose_vectors_differ_is_refused_once_for_these_versions(tiny
     write_graph = exporting._write_graph
     tried = []
 
-    def write_another(model, folder):  # as an exporter does that gets a model wrong
+    def write_another(model, folder, precision):  # as an exporter does that gets a model wrong
         tried.append(model)
-        write_graph(wrong.parts[0], folder)
+        write_graph(wrong.parts[0], folder, precision)
 
     shutil.rmtree(place(identity))
     monkeypatch.setattr(exporting, "_write_graph", write_another)
@@ -287,7 +287,7 @@ class Notes(Silent):
                                               (RuntimeError("broken"), "RuntimeError: broken"),
                                               (OSError(28, "No space left"), "No space left")])
 def test_what_goes_wrong_while_preparing_is_noted_and_no_more(tiny, identity, monkeypatch, error, noted):
-    def fail(encoder, folder, settings):
+    def fail(*arguments):
         raise error
 
     shutil.rmtree(place(identity))

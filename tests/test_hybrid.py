@@ -13,11 +13,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from made_papers import WORDS, records, run_build, text_of, write_jsonl
 
-from semsearch.candidates import Words, best_candidates
+from semsearch import candidates
+from semsearch.candidates import Scoring, Words
 from semsearch.encoding import EncoderRequest
 from semsearch.errors import EmptyQuery, UsageError
 from semsearch.filters import Filter
 from semsearch.index.reader import IndexReader
+from semsearch.index.row_ranking import Ranking
 from semsearch.known_vectors import KnownVectors
 from semsearch.maintenance import delete
 from semsearch.nearness import ToOne
@@ -86,8 +88,10 @@ def test_the_best_candidates_are_those_of_a_plain_scan(index, words, weight, k, 
     with IndexReader(index) as reader:
         query = reader.lexical.parse(question)
         best = reader.lexical.best_score(query)
-        near = ToOne(KnownVectors(reader, lambda: FakeEncoder(EncoderRequest())), FakeEncoder(EncoderRequest()).encode_queries([question])[0])
-        found = best_candidates(k, near, Words(reader.lexical, query, best), weight, allowed, least)
+        encoder = FakeEncoder(EncoderRequest())
+        near = ToOne(KnownVectors(reader, lambda: encoder), encoder.encode_queries([question])[0])
+        mode = Mode.LEXICAL if weight is None else Mode.HYBRID
+        found = Scoring(mode, weight or 0.0, near, Words(reader.lexical, query, best)).best(k, allowed, least)
         bm25 = reader.lexical.scores_of(query, np.arange(COUNT)).astype(np.float64)
     cosines = cosines_to(question)
     scores = bm25 if weight is None else weight * cosines + (1 - weight) * (bm25 / best if best else 0)
@@ -101,6 +105,60 @@ def test_the_best_candidates_are_those_of_a_plain_scan(index, words, weight, k, 
     assert len(found.rows) == len(order)
     assert scores[found.rows] == pytest.approx(scores[order], abs=3e-6)
     assert found.scores == pytest.approx(scores[order], abs=3e-6)
+    assert qualifies[found.rows].all()
+
+
+class Listed:
+    """Both sides of a score as lists: whoever reads too little of them gives wrong papers."""
+
+    is_cosine = True
+
+    def __init__(self, scores: np.ndarray) -> None:
+        self.scores = scores.astype(np.float32)
+
+    def _ranking(self, depth: int, allowed, there: np.ndarray) -> Ranking:
+        rows = np.flatnonzero(there & allowed)
+        rows = rows[np.lexsort((rows, -self.scores[rows]))][:depth]
+        return Ranking(rows, self.scores[rows])
+
+    def search(self, depth: int, allowed) -> Ranking:
+        return self._ranking(depth, allowed, ~np.isnan(self.scores))
+
+    def top(self, query, depth: int, allowed) -> Ranking:
+        return self._ranking(depth, allowed, self.scores > 0)
+
+    def scores_of(self, *rows: np.ndarray) -> np.ndarray:
+        return self.scores[rows[-1]]
+
+    cosines_of = scores_of
+
+
+@settings(max_examples=300, deadline=None)
+@given(seed=st.integers(0, 2**32 - 1), papers=st.integers(1, 40), k=st.integers(1, 6), weight=st.floats(0, 1, width=16),
+       mode=st.sampled_from(list(Mode)), least=st.none() | st.floats(-0.5, 0.75, width=16))
+def test_both_lists_are_read_as_deep_as_is_needed(seed, papers, k, weight, mode, least):
+    random = np.random.default_rng(seed)
+    cosines = np.round(random.uniform(-0.5, 1, papers), 1)  # many ties
+    cosines[random.random(papers) < 0.2] = np.nan  # papers without a vector
+    bm25 = np.round(np.maximum(random.uniform(-4, 8, papers), 0))
+    allowed = random.random(papers) < 0.9
+    words = None if mode is Mode.DENSE else Words(Listed(bm25), None, float(bm25.max()))
+    depth = candidates._FIRST_DEPTH
+    try:
+        candidates._FIRST_DEPTH = 1
+        found = Scoring(mode, weight, Listed(cosines), words).best(k, allowed, least)
+    finally:
+        candidates._FIRST_DEPTH = depth
+    share = bm25 / bm25.max() if bm25.max() else bm25
+    scores = {Mode.DENSE: cosines, Mode.LEXICAL: bm25,
+              Mode.HYBRID: weight * np.nan_to_num(cosines) + (1 - weight) * share}[mode].astype(np.float32)
+    qualifies = allowed & {Mode.DENSE: ~np.isnan(cosines), Mode.LEXICAL: bm25 > 0,
+                           Mode.HYBRID: ~np.isnan(cosines) | (bm25 > 0)}[mode]
+    if least is not None:
+        qualifies &= np.nan_to_num(cosines.astype(np.float32), nan=-2) >= least
+    order = plain_order(scores, qualifies)[:k]
+    assert len(found.rows) == len(order)
+    assert np.round(found.scores, 5).tolist() == pytest.approx(np.round(scores[order], 5).tolist(), abs=2e-5)
     assert qualifies[found.rows].all()
 
 
@@ -243,8 +301,75 @@ def test_deleted_papers_are_no_measure_of_words(tmp_path):
     assert hybrid.score == pytest.approx(0.6 * hybrid.signals["cosine"] + 0.4, abs=1e-5)
 
 
+class ByLength:
+    """A cross-encoder that prefers long texts."""
+
+    def score(self, question, texts, advance=lambda amount: None):
+        advance(len(texts))
+        return np.array([len(text) for text in texts], np.float32)
+
+
+def reranking(index, question, k, **options):
+    """Return (hits, the hits without reranking)."""
+    loader = lambda model, **_: ByLength()  # noqa: E731
+    with Searcher(index, provider=FakeProvider(), reranker_loader=loader) as searcher:
+        plain = searcher.query(question, max(k, 50), SearchOptions(**{**options, "rerank": None})).hits
+        return searcher.query(question, k, SearchOptions(rerank="any", **options)).hits, plain
+
+
+def test_the_head_is_put_in_the_order_of_its_new_scores(index):
+    hits, plain = reranking(index, "graph attention", 12, rerank_depth=20)
+    expected = sorted(plain[:20], key=lambda hit: -len(hit.paper.text))
+    assert [hit.paper.id for hit in hits] == [hit.paper.id for hit in expected[:12]]
+    assert [hit.rank for hit in hits] == list(range(1, 13))
+    by_id = {hit.paper.id: hit for hit in plain}
+    for hit in hits:
+        assert hit.score_kind == "rerank"
+        assert hit.score == len(hit.paper.text)
+        before = by_id[hit.paper.id]
+        assert (hit.signals["hybrid"], hit.signals["rank_before"]) == (before.score, before.rank)
+
+
+def test_reranked_hits_that_are_diverse_are_as_many_as_were_asked_for(index):
+    hits, _ = reranking(index, "graph attention", 20, rerank_depth=5, diversity=0.3)
+    assert len({hit.paper.id for hit in hits}) == 20
+    assert {hit.score_kind for hit in hits} == {"rerank"}  # no fewer are scored again than are shown
+
+
+@pytest.mark.parametrize("options", [{}, {"rerank": "any"}, {"diversity": 0.5}, {"mode": Mode.LEXICAL},
+                                     {"mode": Mode.DENSE}, {"weight": 0.0}])
+def test_what_is_named_stands_first_whatever_else_is_asked_for(index, options):
+    for question, what in (("p123", "id"), (records(COUNT)[77]["title"], "title")):
+        with Searcher(index, provider=FakeProvider(), reranker_loader=lambda model, **_: ByLength()) as searcher:
+            hits = searcher.query(question, 4, SearchOptions(**options)).hits
+        first = hits[0]
+        assert (first.paper.id, first.signals["exact"]) == ({"id": "p123", "title": "p77"}[what], what)
+        scores = [hit.score for hit in hits]
+        assert scores == sorted(scores, reverse=True) or "diversity" in options
+        assert "NaN" not in json.dumps([hit.as_dict() for hit in hits])
+
+
+def test_a_title_that_many_have_is_no_name(tmp_path):
+    items = [{"id": f"i{n}", "title": "Introduction", "abstract": text} for n, text in
+             enumerate(["birds", "cells divide", "introduction to graphs", "robots"])]
+    run_build([write_jsonl(tmp_path / "papers.jsonl", items)], tmp_path / "index")
+    with Searcher(tmp_path / "index", provider=FakeProvider()) as searcher:
+        hits = searcher.query("Introduction", 4).hits
+    assert hits[0].paper.id == "i2" and not any("exact" in hit.signals for hit in hits)
+
+
+def test_a_least_cosine_with_several_likes_is_that_to_the_nearest(searcher):
+    hits = searcher.related(["p1", "p2", "p3", "p4", "p5"], COUNT, SearchOptions(min_score=0.6)).hits
+    vectors = FakeEncoder(EncoderRequest()).encode_documents([text_of(record) for record in records(COUNT)]).vectors
+    greatest = (vectors @ vectors[1:6].T).max(axis=1)
+    near = {f"p{row}" for row in np.flatnonzero(greatest >= 0.6)} - {"p1", "p2", "p3", "p4", "p5"}
+    assert {hit.paper.id for hit in hits} == near != set()
+    assert all(hit.signals["nearest_like_cosine"] >= 0.6 for hit in hits)
+
+
 @pytest.mark.parametrize("options", [SearchOptions(weight=1.5), SearchOptions(diversity=-0.1),
-                                     SearchOptions(smoothing=2), SearchOptions(rerank="x", rerank_depth=0)])
+                                     SearchOptions(smoothing=2), SearchOptions(min_score=float("nan")),
+                                     SearchOptions(rerank="x", rerank_depth=0)])
 def test_values_out_of_range_are_refused(searcher, options):
     with pytest.raises(UsageError):
         searcher.query("graph", 1, options)

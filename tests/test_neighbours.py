@@ -118,7 +118,7 @@ def test_papers_without_a_vector_are_left_out(index):
     with IndexReader(index) as reader:
         vectors = reader.vectors
         kept = np.arange(COUNT) % 2 == 0
-        vectors.rows, vectors._vectors = vectors.rows[kept], vectors._vectors[kept]
+        vectors.rows, vectors.places = vectors.rows[kept], vectors.places[kept]
         check(all_neighbours(reader, 3), truth(3, kept & visible()))
 
 

@@ -136,7 +136,7 @@ def test_an_index_of_the_first_format_is_brought_up_to_date(index, fake_provider
     for act in (IndexReader, describe, lambda i: delete(i, ["p1"]), lambda i: run_build([source], i)):
         with pytest.raises(IndexFormatUnsupported, match="has format 1") as caught:
             act(index)
-        assert "semsearch reindex index" in caught.value.way_out
+        assert f"semsearch reindex --home {tmp_path} index" in caught.value.way_out
     assert "has format 1" in verify(index).problems[0]
     summary = reindex_index(index, provider=fake_provider)
     assert (summary.encoded, summary.reused, summary.papers, fake_provider.loaded) == (0, 40, 40, 0)

@@ -14,9 +14,7 @@ from tiny_model import change_json, make_tiny_model, put_in_hub_cache
 
 from semsearch.errors import EncodingFailed, ModelNotFound, ModelUnusable, UsageError
 from semsearch.models import resolve_model
-from semsearch.paper import Paper
-from semsearch.ranking import Hit
-from semsearch.rerank import CPU_BATCH, load_reranker, rerank, rerank_hits
+from semsearch.rerank import CPU_BATCH, load_reranker
 
 QUESTION = "dense retrieval of papers"
 TEXTS = ["We study dense retrieval of papers.", "Quantum physics of galaxies", "", "graph " * 200, "A cell.",
@@ -170,33 +168,3 @@ def test_scores_that_are_no_numbers_are_refused(tmp_path: Path) -> None:
     save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
     with pytest.raises(EncodingFailed, match="score nan to the text 'We study"):
         load_reranker(str(folder), device="cpu").score(QUESTION, TEXTS[:1])
-
-
-# The order of hits
-
-
-class ByLength:
-    """Prefers long texts."""
-
-    def score(self, question, texts, advance=lambda amount: None):
-        advance(len(texts))
-        return np.array([len(text) for text in texts], np.float32)
-
-
-def hits(*titles: str) -> list[Hit]:
-    return [Hit(rank, 1 / rank, "hybrid", Paper(title, title), {"cosine": 0.1 * rank})
-            for rank, title in enumerate(titles, 1)]
-
-
-def test_the_head_is_put_in_the_order_of_its_new_scores() -> None:
-    found = rerank(ByLength(), QUESTION, hits("bb", "a", "cccc", "dd", "eeeee"), 4)
-    assert [(hit.rank, hit.paper.id, hit.score, hit.score_kind) for hit in found] == [
-        (1, "cccc", 4, "rerank"), (2, "bb", 2, "rerank"), (3, "dd", 2, "rerank"), (4, "a", 1, "rerank"),
-        (5, "eeeee", 0.2, "hybrid")]
-    assert found[0].signals == {"cosine": pytest.approx(0.3), "hybrid": pytest.approx(1 / 3), "rank_before": 3}
-    assert found[4].signals == {"cosine": 0.5}
-
-
-def test_nothing_to_rerank() -> None:
-    assert rerank_hits((), np.zeros(0, np.float32)) == ()
-    assert rerank(ByLength(), QUESTION, hits("a"), 50)[0].score_kind == "rerank"

@@ -24,7 +24,7 @@ COMMANDS: Final = ("build", "encode", "query", "related", "read", "show", "expla
 INTERRUPTED: Final = 130
 """128 + SIGINT, as shells report it."""
 
-_RESUMABLE: Final = frozenset({"build", "encode", "reindex"})
+_RESUMABLE: Final = frozenset({"build", "encode", "eval", "reindex"})
 _EPILOG: Final = """\b
 First steps:
   semsearch build --sample

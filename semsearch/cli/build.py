@@ -37,6 +37,8 @@ Examples:
 @model_options
 @click.option("--vectors", type=click.Path(exists=True, file_okay=False, path_type=Path), multiple=True, metavar="DIR",
               help="Take vectors from the shards that semsearch encode put there, before encoding. Repeatable.")
+@click.option("--encode", type=click.Choice(["now", "later"]), default="now", show_default=True,
+              help="later: end as soon as the index answers, by words; the next build encodes.")
 @click.option("--prune", is_flag=True, help="Remove papers that the sources named no longer hold.")
 @click.option("-y", "--yes", is_flag=True, help="Prune even where more than a quarter of the papers would go.")
 @click.option("--restore", is_flag=True, help="Bring back the papers that you deleted.")
@@ -50,15 +52,17 @@ Examples:
 @console_options
 @click.pass_context
 def command(ctx: click.Context, sources: tuple[str, ...], folder: Path, from_format: str | None, sample: bool,
-            model: str | None, model_revision: str | None, max_tokens: int | None, factory: str | None,
-            language: str | None, vectors: tuple[Path, ...], prune: bool, yes: bool, restore: bool, rebuild: bool,
-            strict: bool, rejects_file: Path | None, dry_run: bool, device: str, trust_remote_code: bool,
-            as_json: bool, console: Console) -> None:
+            model: str | None, model_revision: str | None, max_tokens: int | None, precision: str | None,
+            factory: str | None, min_recall: float | None, language: str | None, vectors: tuple[Path, ...],
+            encode: str, prune: bool, yes: bool, restore: bool, rebuild: bool, strict: bool,
+            rejects_file: Path | None, dry_run: bool, device: str, trust_remote_code: bool, as_json: bool,
+            console: Console) -> None:
     """Read files and folders into an index, encoding only what is new.
 
     SOURCE is a file, a folder or `-` for standard input, in any format that is read; it is found by looking. Without a
-    SOURCE those named before are read again. A build that was stopped goes on where it was; questions can be asked
-    meanwhile. Exit status 3 says that it finished and that some records were rejected.
+    SOURCE those named before are read again. As soon as the papers are there questions are answered, better and better
+    while encoding goes on. A build that was stopped goes on where it was. Exit status 3 says that it finished and that
+    some records were rejected.
     """
     from semsearch.build import BuildOptions, build_index
     from semsearch.cli.build_report import write_report
@@ -69,8 +73,9 @@ def command(ctx: click.Context, sources: tuple[str, ...], folder: Path, from_for
     named = [*sources, *([str(sample_path())] if sample else [])]
     options = BuildOptions(from_format=from_format, model=model, revision=model_revision, max_tokens=max_tokens,
                            device=device, trust_remote_code=trust_remote_code, factory=factory,
-                           language=language, prune=prune, confirmed=yes, strict=strict, restore=restore,
-                           rebuild=rebuild, dry_run=dry_run, rejects_file=rejects_file, vectors=vectors)
+                           min_recall=min_recall, language=language, precision=precision, prune=prune,
+                           confirmed=yes, strict=strict, restore=restore, rebuild=rebuild, dry_run=dry_run,
+                           rejects_file=rejects_file, vectors=vectors, encode=encode)
     summary = build_index(named, folder, options, provider=app.provider, progress=console.progress())
     if as_json:
         write_json(summary.as_dict())

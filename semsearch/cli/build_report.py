@@ -35,6 +35,7 @@ def report_lines(summary: BuildSummary, folder: Path, *, dry_run: bool = False, 
     yield _papers_line(summary)
     yield from _encoding_lines(summary, dry_run)
     yield from _findings(summary, dry_run)
+    yield from _coverage_lines(summary, folder, dry_run)
     yield from _truncation_lines(summary, folder)
     yield from _reject_lines(summary, dry_run)
     yield "Leave --dry-run out to build it." if dry_run else f'Ask: semsearch query{spelt_index(folder)} "..."'
@@ -103,8 +104,13 @@ def _findings(summary: BuildSummary, dry_run: bool) -> Iterator[str]:
         yield f"{count_of(summary.outdated, 'paper')} no longer in {their} sources stayed; --prune removes such papers."
     if summary.without_abstract:
         yield f"{count_of(summary.without_abstract, 'paper')} without an abstract: found by title alone."
+
+
+def _coverage_lines(summary: BuildSummary, folder: Path, dry_run: bool) -> Iterator[str]:
     if summary.coverage < 1 and not dry_run:
-        yield f"{summary.coverage:.0%} of the papers have a vector; the others cannot be found by meaning yet."
+        yield (f"{round(summary.coverage * summary.papers):,} of {count_of(summary.papers, 'paper')} are encoded; the "
+               "others are found by their words, and encoded when a question needs them.")
+        yield f"  To encode them all: semsearch build{spelt_index(folder)}"
 
 
 def _truncation_lines(summary: BuildSummary, folder: Path) -> Iterator[str]:

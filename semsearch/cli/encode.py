@@ -9,7 +9,7 @@ import click
 
 from semsearch.cli.app import App
 from semsearch.cli.console import Console
-from semsearch.cli.options import console_options, device_options, json_option
+from semsearch.cli.options import console_options, device_options, json_option, precision_option
 
 if TYPE_CHECKING:
     from semsearch.shards.division import Shard
@@ -52,6 +52,7 @@ Examples:
 @click.option("--model-revision", metavar="REV", help="A branch, tag or commit of the model.")
 @click.option("--max-tokens", type=click.IntRange(min=1), metavar="N",
               help="Cut texts after N tokens.  [default: the model's own limit]")
+@precision_option
 @click.option("--factory", metavar="SPEC", help="Fill the lists of an IVF index too, such as IVF65536,SQ8, for a build "
               "with the same --factory.")
 @device_options
@@ -60,7 +61,7 @@ Examples:
 @click.pass_obj
 def command(app: App, sources: tuple[str, ...], output: Path, shard: Shard | None, shards: int | None, engine: str,
             address: str | None, workers: int | None, from_format: str | None, model: str | None,
-            model_revision: str | None, max_tokens: int | None, factory: str | None, device: str,
+            model_revision: str | None, max_tokens: int | None, precision: str | None, factory: str | None, device: str,
             trust_remote_code: bool, as_json: bool, console: Console) -> None:
     """Encode texts in parts, on several machines.
 
@@ -73,11 +74,12 @@ def command(app: App, sources: tuple[str, ...], output: Path, shard: Shard | Non
         raise click.UsageError("--shard says which part, --shards all of them: give one.")
     if engine != "ray" and (address is not None or workers is not None):
         raise click.UsageError("--address and --workers are of --engine ray.")
-    from semsearch.encoding import DEFAULT_MODEL, EncoderRequest
+    from semsearch.encoding import DEFAULT_MODEL, FLOAT32, EncoderRequest
     from semsearch.shards.division import all_shards
     from semsearch.shards.run import EncodeOptions, encode_shards
 
-    request = EncoderRequest(model or DEFAULT_MODEL, model_revision, max_tokens, device, trust_remote_code)
+    request = EncoderRequest(model or DEFAULT_MODEL, model_revision, max_tokens, device, trust_remote_code,
+                             precision or FLOAT32)
     wanted = [shard] if shard is not None else all_shards(shards or 1)
     run = _engine(engine, address, workers)
     rejected = 0

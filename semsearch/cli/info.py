@@ -59,8 +59,9 @@ def _fields(info: IndexInfo, *, everything: bool) -> list[tuple[str, str]]:
         ("model", f"{info.model}" + (f", revision {info.revision}" if info.revision else "")),
         ("", f"{info.dimension} dimensions, {info.max_tokens} tokens, {info.precision}"),
         ("", f"fingerprint {info.fingerprint}"),
-        ("vectors", f"{info.vectors:,} ({info.coverage:.0%} of the papers)"),
+        ("vectors", f"{info.vectors:,} ({int(100 * info.coverage)}% of the papers)"),
         ("", f"{info.waiting_vectors:,} more wait for the next build" if info.waiting_vectors else ""),
+        ("", f"go on encoding with: semsearch build -i {info.name}" if info.coverage < 1 else ""),
         ("search", _search(info)),
         ("words", f"{info.language}, of {info.distinct_texts:,} distinct texts" if info.language != "none" else
          f"just as they are, of {info.distinct_texts:,} distinct texts"),

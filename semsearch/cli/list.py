@@ -29,7 +29,7 @@ class ListedIndex:
         info = self.info
         return {"name": self.name, "state": self.state, "papers": info and info.papers, "model": info and info.model,
                 "created": info and info.created, "size_bytes": info and info.size_bytes,
-                "generation": info and info.generation}
+                "generation": info and info.generation, "coverage": info and info.coverage}
 
 
 @click.command(epilog="""\b
@@ -78,7 +78,7 @@ def _listed(folder: Path) -> ListedIndex:
     except SemsearchError as error:
         return ListedIndex(folder.name, f"damaged: {error.message.removeprefix('The index is damaged: ')}", None)
     waiting = f"{info.waiting_vectors:,} vectors wait for the next build" if info.waiting_vectors else ""
-    partly = f"{info.coverage:.0%} encoded" if info.coverage < 1 else ""
+    partly = f"{int(100 * info.coverage)}% encoded" if info.coverage < 1 else ""
     return ListedIndex(folder.name, "; ".join(part for part in (partly, waiting) if part) or "ok", info)
 
 

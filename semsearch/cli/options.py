@@ -17,10 +17,12 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 DEFAULT_INDEX: Final = "papers"
 DEFAULT_HOME: Final = "indexes"
+PRECISIONS: Final = ("float32", "int8")
+"""As `semsearch.encoding` has them, which imports numpy."""
 PAPER_FORMATS: Final = ("table", "jsonl", "csv", "bibtex", "ris", "csl-json", "ids")
 HIT_FORMATS: Final = (*PAPER_FORMATS, "trec")
 _FORMAT_OF_SUFFIX: Final = {".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".bib": "bibtex", ".ris": "ris",
-                            ".json": "csl-json", ".trec": "trec", ".run": "trec"}
+                            ".json": "csl-json", ".trec": "trec", ".run": "trec", ".atom": "atom", ".xml": "atom"}
 _NO_NAME: Final = re.compile(r'[/\\:*?"<>|\x00-\x1f]')
 _DEVICE: Final = re.compile(r"^(auto|cpu|cuda(:\d+)?|mps(:0)?)$")
 
@@ -99,17 +101,29 @@ def device_options(function: F) -> F:
     return where(trust(function))
 
 
+def precision_option(function: F) -> F:
+    """Add `--precision`, passed as `precision`, None where the user did not say."""
+    return click.option("--precision", type=click.Choice(PRECISIONS), help="int8 encodes faster on a CPU; its vectors "
+                        "are nearly those of float32, see docs/quality.md. An index keeps its own.  "
+                        "[default: float32]")(function)
+
+
 def model_options(function: F) -> F:
-    """Add `-m/--model`, `--model-revision`, `--max-tokens`, `--factory` and `--language`."""
+    """Add what decides the model (`-m/--model` ...) and the structures (`--factory`, `--min-recall`, `--language`)."""
     options = [
         click.option("-m", "--model", metavar="NAME|FOLDER",
                      help="The sentence encoder: its name on the Hugging Face Hub, or a folder that holds one. An "
                      "index keeps its own.  [default: all-MiniLM-L6-v2]"),
         click.option("--model-revision", metavar="REV", help="A branch, tag or commit of the model."),
         click.option("--max-tokens", type=click.IntRange(min=1), metavar="N",
-                     help="Cut texts after N tokens.  [default: the model's own limit]"),
+                     help="Cut texts after N tokens: 128 for the default model halves the work and costs little.  "
+                     "[default: the model's own limit]"),
+        precision_option,
         click.option("--factory", metavar="SPEC", help="How vectors are searched: a faiss factory string such as "
                      "IVF1024,Flat, or auto.  [default: by the number of papers]"),
+        click.option("--min-recall", type=click.FloatRange(0, 1), metavar="SHARE", help="How many of the ten nearest "
+                     "papers search is to find where it is not exact; measured when the index is made.  "
+                     "[default: 0.95]"),
         click.option("--language", metavar="NAME", help="In which language words are compared: english, german, french "
                      "and so on, or none for words just as they are. An index keeps its own.  [default: english]"),
     ]

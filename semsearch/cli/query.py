@@ -93,7 +93,12 @@ def command(app: App, text: tuple[str, ...], queries: str | None, top_k: int, se
 def _answer_batch(searcher: Searcher, questions: Sequence[Question], top_k: int, options: SearchOptions,
                   output: Output, console: Console) -> None:
     from semsearch.cli.output import write_answers
+    from semsearch.errors import EmptyQuery
 
+    for question in questions:
+        if searcher.reader.lexical.parse(question.text).excludes_only:
+            raise EmptyQuery(f"The question {question.id!r} says only what must not be there: {question.text!r}.",
+                             "Nothing was asked yet. Say in it what should be there, too.")
     progress = console.progress()
     notes: dict[str, None] = {}
     seconds: dict[str, float] = {}

@@ -40,8 +40,9 @@ Examples:
 @console_options
 @click.pass_context
 def command(ctx: click.Context, names: tuple[str, ...], every: bool, model: str | None, model_revision: str | None,
-            max_tokens: int | None, factory: str | None, language: str | None, device: str, trust_remote_code: bool,
-            as_json: bool, home: Path, console: Console) -> None:
+            max_tokens: int | None, precision: str | None, factory: str | None, min_recall: float | None,
+            language: str | None, device: str, trust_remote_code: bool, as_json: bool, home: Path, console: Console
+            ) -> None:
     """Make indexes again from their own papers.
 
     Their sources are not needed. With another model or limit everything is encoded anew; with another factory nothing
@@ -52,7 +53,8 @@ def command(ctx: click.Context, names: tuple[str, ...], every: bool, model: str 
     from semsearch.reindex import ReindexOptions
 
     options = ReindexOptions(model=model, revision=model_revision, max_tokens=max_tokens, factory=factory,
-                             language=language, device=device, trust_remote_code=trust_remote_code)
+                             min_recall=min_recall, language=language, precision=precision, device=device,
+                             trust_remote_code=trust_remote_code)
     app: App = ctx.obj
     progress = console.progress()
     failed = 0

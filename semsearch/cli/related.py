@@ -123,6 +123,8 @@ def _write_all(searcher: Searcher, top_k: int, options: SearchOptions, output: O
     if click.get_current_context().get_parameter_source("mode") is ParameterSource.COMMANDLINE \
             and options.mode is not Mode.DENSE:
         raise click.UsageError(f"--all compares by meaning alone, and not by --mode {options.mode}.")
+    if options.diversity > 0:
+        raise click.UsageError("--all gives the nearest papers as they are, without --diversity.")
     reader = searcher.reader
     mask = None if options.filter.is_empty else reader.allowed(options.filter).mask
     ids = reader.papers.ids()

@@ -53,7 +53,7 @@ def rerank_options(function: F) -> F:
                          help="A cross-encoder that scores the best hits again, such as "
                          "cross-encoder/ms-marco-MiniLM-L6-v2. Slow, and often better.")
     depth = click.option("--rerank-depth", type=click.IntRange(min=1), default=DEFAULT_RERANK_DEPTH, show_default=True,
-                         metavar="N", help="How many hits it scores.")
+                         metavar="N", help="How many of the best it scores; at least those that are asked for.")
     return model(depth(function))
 
 

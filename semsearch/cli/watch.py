@@ -103,13 +103,14 @@ def run(ctx: click.Context, names: tuple[str, ...], dry_run: bool, output: Outpu
         device: str, trust_remote_code: bool, console: Console) -> None:
     """Give the papers that are new to saved searches, to all where no NAME is given.
 
-    Where nothing is new, nothing is printed. A paper that was given is not given again; one that could not be written,
-    because a disk was full, stays new. JSON lines begin with the field `query`: the name of the search. A feed
-    (--format atom) holds the last 100 papers that the searches gave, whenever that was.
+    Where nothing is new, nothing is printed, and a file of earlier news is left as it is. A paper that was given is not
+    given again; one that could not be written, because a disk was full, stays new. JSON lines begin with the field
+    `query`: the name of the search. A feed (--format atom) holds the last 100 papers that the searches gave, whenever
+    that was.
     """
     app = ctx.find_object(App) or App()
     from semsearch.search import Searcher
-    from semsearch.watching import advance, choose_searches, find_news, utc_now
+    from semsearch.watching import News, advance, choose_searches, find_news, utc_now
 
     news: list[News] = []
     failures: list[QueryError | UsageError] = []
@@ -121,6 +122,7 @@ def run(ctx: click.Context, names: tuple[str, ...], dry_run: bool, output: Outpu
                     news.append(find_news(searcher, search))
                 except (QueryError, UsageError) as error:  # one that cannot be asked is no reason to miss the others
                     failures.append(error)
+                    news.append(News(search, (), search.seen_until))
         now = utc_now()
         _write(searcher.reader, news, output, now, names)
     if not dry_run:
@@ -183,9 +185,10 @@ def _write(reader: IndexReader, news: Sequence[News], output: Output, now: str, 
 
     form = output.format or "table"
     hits = [hit for found in news for hit in found.hits]
+    if not hits and form != "atom":
+        return  # a file of earlier news may not have been read yet
     if form not in ("table", "jsonl", "csv", "atom"):
-        if hits or output.path:
-            write_hits(hits, output)
+        write_hits(hits, output)
     else:
         with open_output(output.path) as stream:
             _write_news(form, reader, news, stream, now, names)

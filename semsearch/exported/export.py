@@ -16,8 +16,10 @@ from typing import TYPE_CHECKING, Any, Final, TypeGuard
 
 import numpy as np
 
-from semsearch.encoder import SentenceTransformerEncoder, _silence
+from semsearch.encoder import SentenceTransformerEncoder
+from semsearch.encoding import FLOAT32, INT8, EncoderIdentity
 from semsearch.errors import SemsearchError
+from semsearch.exported.quantise import quantise
 from semsearch.exported.session import open_exported
 from semsearch.exported.store import (
     ENCODERS,
@@ -34,13 +36,14 @@ from semsearch.exported.store import (
     write_settings,
 )
 from semsearch.exported.trial import trial_texts
+from semsearch.model_loading import silence
 from semsearch.models import cache_folder
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
 
-MIN_COSINE: Final = 0.9999
-"""How near each vector of the exported encoder must be to that of the original."""
+MIN_COSINE: Final = {FLOAT32: 0.9999, INT8: 0.95}
+"""How near each vector of the exported encoder must be to that of the original, by precision."""
 OPSET: Final = 17
 """The first with layer normalisation as one operator."""
 MOST_BYTES: Final = 1_800_000_000
@@ -74,14 +77,17 @@ def can_export(encoder: object) -> TypeGuard[SentenceTransformerEncoder]:
     return isinstance(encoder, SentenceTransformerEncoder) and {"onnx", "onnxruntime"} <= installed_versions().keys()
 
 
-def export(encoder: SentenceTransformerEncoder) -> None:
+def export(encoder: SentenceTransformerEncoder, identity: EncoderIdentity | None = None) -> None:
     """Put the exported form of an encoder on the CPU into the cache, in place of any that is there.
+
+    `identity`: that of the exported form where it is another, of int8.
 
     Raises:
         NotExportable: it does not fit, or its vectors differ; that is remembered, by the versions of the libraries.
         OSError: the cache cannot be written, or has no room; nothing is remembered.
     """
-    identity, (model, prompts) = encoder.identity, encoder.parts
+    identity = identity or encoder.identity
+    model, prompts = encoder.parts
     settings = ExportSettings(identity.fingerprint, identity.model, identity.dimension, identity.max_tokens,
                               prompts.documents, prompts.queries, versions=installed_versions())
     try:
@@ -90,8 +96,8 @@ def export(encoder: SentenceTransformerEncoder) -> None:
             raise NotExportable(f"its weights have {size / 1e9:.1f} GB")
         _check_room(size)
         with staged_export(identity.fingerprint) as folder:
-            settings = _write(model, folder, settings)
-            check(encoder, folder, settings)
+            settings = _write(model, folder, settings, identity.precision)
+            check(encoder, folder, settings, identity)
     except NotExportable as reason:
         remember_refusal(replace(settings, files={}, refused=str(reason)))
         raise
@@ -100,16 +106,17 @@ def export(encoder: SentenceTransformerEncoder) -> None:
             measured((folder_of(identity.fingerprint) or Path()) / name)
 
 
-def check(encoder: SentenceTransformerEncoder, folder: Path, settings: ExportSettings) -> None:
+def check(encoder: SentenceTransformerEncoder, folder: Path, settings: ExportSettings, identity: EncoderIdentity
+          ) -> None:
     """Check that the encoder in a folder gives the vectors and the lengths of the original.
 
     Raises:
         NotExportable: one of the trial texts, as document or as question, has a cosine below `MIN_COSINE`.
     """
-    exported = open_exported(folder, settings, encoder.identity)
+    exported = open_exported(folder, settings, identity)
     if exported is None:
         raise NotExportable("onnxruntime cannot run it")
-    texts = trial_texts(encoder.identity.max_tokens)
+    texts = trial_texts(identity.max_tokens)
     try:
         found, expected = exported.encode_documents(texts), encoder.encode_documents(texts)
         pairs = [(found.vectors, expected.vectors)]
@@ -120,7 +127,7 @@ def check(encoder: SentenceTransformerEncoder, folder: Path, settings: ExportSet
         raise NotExportable(f"it fails on a trial text: {error}") from error
     pairs.append((np.array(alone), pairs[-1][1][:4]))
     cosines = np.concatenate([np.einsum("ij,ij->i", ours, theirs) for ours, theirs in pairs])
-    if not cosines.min() >= MIN_COSINE:
+    if not cosines.min() >= MIN_COSINE[identity.precision]:
         raise NotExportable(f"its vectors differ from those of the original: cosine {cosines.min():.6f}")
     if not np.array_equal(found.token_counts, expected.token_counts):
         raise NotExportable("its tokenizer counts other tokens than the original")
@@ -135,15 +142,15 @@ def installed_versions() -> dict[str, str]:
     return found
 
 
-def _write(model: SentenceTransformer, folder: Path, settings: ExportSettings) -> ExportSettings:
+def _write(model: SentenceTransformer, folder: Path, settings: ExportSettings, precision: str) -> ExportSettings:
     """Write all files of the export and return its settings with them."""
     tokenizer: Any = getattr(model.tokenizer, "backend_tokenizer", None)
     if tokenizer is None:
         raise NotExportable("it has no tokenizer of the library tokenizers")
-    with _silence():
+    with silence():
         try:
             (folder / TOKENIZER).write_text(tokenizer.to_str(), encoding="utf-8")
-            _write_graph(model, folder)
+            _write_graph(model, folder, precision)
         except OSError:
             raise
         except Exception as error:  # the exporter meets what it does not know in any way
@@ -156,13 +163,15 @@ def _write(model: SentenceTransformer, folder: Path, settings: ExportSettings) -
     return settings
 
 
-def _write_graph(model: SentenceTransformer, folder: Path) -> None:
+def _write_graph(model: SentenceTransformer, folder: Path, precision: str) -> None:
     """Write the whole model, from tokens to its vector, as an optimised graph with the weights in a file of their own.
 
     The weights are apart because onnxruntime then maps them into memory and reads what a question needs; within the
     graph all of them are copied at each start.
     """
     import onnxruntime
+
+    onnxruntime.disable_telemetry_events()
     import torch
 
     class FromTokens(torch.nn.Module):
@@ -184,6 +193,9 @@ def _write_graph(model: SentenceTransformer, folder: Path) -> None:
         torch.onnx.export(FromTokens().eval(), (ids, mask), str(raw), dynamo=False, opset_version=OPSET,
                           input_names=["input_ids", "attention_mask"], output_names=["vectors"],
                           dynamic_axes={"input_ids": axes, "attention_mask": axes, "vectors": {0: "texts"}})
+    if precision == INT8:
+        quantise(raw, folder / "int8.onnx")
+        raw = (folder / "int8.onnx").replace(raw)
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 3
     options.intra_op_num_threads = 1

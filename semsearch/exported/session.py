@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from semsearch.encoder import _encodable, unit_rows
-from semsearch.encoding import EncodedTexts, EncoderIdentity, Vectors
+from semsearch.encoder import unit_rows
+from semsearch.encoding import INT8, EncodedTexts, EncoderIdentity, Vectors
 from semsearch.errors import ModelUnusable
 from semsearch.exported.store import MODEL, TOKENIZER, ExportSettings, folder_of, is_intact, read_settings
+from semsearch.model_loading import encodable
 
 if TYPE_CHECKING:
     from tokenizers import Encoding, Tokenizer
@@ -38,6 +39,7 @@ class ExportedEncoder:
         self._tokenizer = tokenizer
         self._settings = settings
         self._identity = identity
+        self._batch_tokens = 1 if identity.precision == INT8 else BATCH_TOKENS  # 1: each text by itself
         self._tokenizing = threading.Lock()
 
     @property
@@ -56,18 +58,18 @@ class ExportedEncoder:
         The lengths count special tokens and the model's prompt. Raises EncodingFailed, with the beginning of the
         text, where one comes out as something that is no unit vector.
         """
-        encodable = _encodable(texts)
-        tokenized, lengths = self._tokenize([self._settings.documents + text for text in encodable], counted=True)
-        return EncodedTexts(self._vectors(tokenized, encodable), lengths)
+        readable = encodable(texts)
+        tokenized, lengths = self._tokenize([self._settings.documents + text for text in readable], counted=True)
+        return EncodedTexts(self._vectors(tokenized, readable), lengths)
 
     def encode_queries(self, texts: Sequence[str]) -> Vectors:
         """Return the `(n, d)` float32 unit vectors of questions, in their order.
 
         Raises EncodingFailed as `encode_documents` does.
         """
-        encodable = _encodable(texts)
-        tokenized, _ = self._tokenize([self._settings.queries + text for text in encodable], counted=False)
-        return self._vectors(tokenized, encodable)
+        readable = encodable(texts)
+        tokenized, _ = self._tokenize([self._settings.queries + text for text in readable], counted=False)
+        return self._vectors(tokenized, readable)
 
     def _tokenize(self, texts: list[str], *, counted: bool) -> tuple[list[list[int]], NDArray[np.int32]]:
         """Return the tokens of texts, cut at the limit, and, where `counted`, how many there were before."""
@@ -91,18 +93,22 @@ class ExportedEncoder:
 
     def _vectors(self, tokens: list[list[int]], texts: list[str]) -> Vectors:
         vectors = np.zeros((len(tokens), self._identity.dimension), np.float32)
-        for rows in _batches([len(ids) for ids in tokens]):
+        for rows in _batches([len(ids) for ids in tokens], self._batch_tokens):
             longest = len(tokens[rows[0]])
             ids = np.full((len(rows), longest), self._settings.padding, np.int64)
             mask = np.zeros((len(rows), longest), np.int64)
             for place, row in enumerate(rows):
                 ids[place, :len(tokens[row])] = tokens[row]
                 mask[place, :len(tokens[row])] = 1
-            [found] = self._session.run(None, {"input_ids": ids, "attention_mask": mask})
+            [found] = self._run({"input_ids": ids, "attention_mask": mask})
             if found.ndim != 2 or found.shape[1] < self._identity.dimension:
                 raise ModelUnusable(f"The exported model gives {found.shape} numbers for {len(rows)} texts.")
             vectors[rows] = _unit(found[:, :self._identity.dimension])
         return unit_rows(vectors, texts)
+
+    def _run(self, feed: dict[str, NDArray[np.int64]]) -> Any:
+        """Return what the graph gives for a batch."""
+        return self._session.run(None, feed)
 
 
 def load_exported(identity: EncoderIdentity) -> ExportedEncoder | None:
@@ -120,11 +126,10 @@ def open_exported(folder: Path, settings: ExportSettings, identity: EncoderIdent
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     try:
         import onnxruntime
-        from tokenizers import Tokenizer
 
-        tokenizer = Tokenizer.from_file(str(folder / TOKENIZER))
-        tokenizer.no_padding()
-        tokenizer.enable_truncation(identity.max_tokens)
+        onnxruntime.disable_telemetry_events()
+
+        tokenizer = open_tokenizer(folder, identity.max_tokens)
         options = onnxruntime.SessionOptions()
         options.log_severity_level = _ERRORS_ONLY
         options.intra_op_num_threads = _threads()
@@ -139,18 +144,28 @@ def open_exported(folder: Path, settings: ExportSettings, identity: EncoderIdent
     return ExportedEncoder(session, tokenizer, settings, identity)
 
 
+def open_tokenizer(folder: Path, max_tokens: int) -> Tokenizer:
+    """Return the tokenizer of the exported encoder in a folder, set to cut texts at `max_tokens`."""
+    from tokenizers import Tokenizer
+
+    tokenizer = Tokenizer.from_file(str(folder / TOKENIZER))
+    tokenizer.no_padding()
+    tokenizer.enable_truncation(max_tokens)
+    return tokenizer
+
+
 def _threads() -> int:
     """Return how many threads to compute with: the cores that this process may use, within reason."""
     allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return min(allowed, _MOST_THREADS)
 
 
-def _batches(lengths: Sequence[int]) -> Iterator[list[int]]:
+def _batches(lengths: Sequence[int], budget: int = BATCH_TOKENS) -> Iterator[list[int]]:
     """Yield rows by their lengths in tokens, the longest first, as many together as the budget of tokens allows."""
     order = sorted(range(len(lengths)), key=lambda row: -lengths[row])
     start = 0
     while start < len(order):
-        together = min(_BATCH_TEXTS, max(1, BATCH_TOKENS // max(1, lengths[order[start]])))
+        together = min(_BATCH_TEXTS, max(1, budget // max(1, lengths[order[start]])))
         yield order[start:start + together]
         start += together
 

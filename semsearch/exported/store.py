@@ -116,7 +116,11 @@ def staged_export(fingerprint: str) -> Iterator[Path]:
             _sync(path)
         with contextlib.suppress(FileNotFoundError):
             os.replace(target, temporary / "old")
-        os.replace(staged, target)
+        try:
+            os.replace(staged, target)
+        except OSError:
+            if not target.exists():  # else another process has just put the same there
+                raise
         _sync(target.parent)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)

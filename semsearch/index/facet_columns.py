@@ -18,6 +18,14 @@ def arrivals(reader: IndexReader) -> NDArray[np.int64]:
     return np.array([added for (added,) in _select(reader, "SELECT added FROM facets ORDER BY row")], np.int64)
 
 
+def dates(reader: IndexReader) -> NDArray[np.str_]:
+    """Return when each paper appeared, by row: `(papers,)` strings, `2020-05-03`, `2020-05` or `2020`; empty: unknown.
+
+    As strings they sort by time, the less precise ones before what they may be.
+    """
+    return np.array([date for (date,) in _select(reader, "SELECT date FROM facets ORDER BY row")], np.str_)
+
+
 def shared_titles(reader: IndexReader) -> list[tuple[str, list[int]]]:
     """Return (folded title, its rows in order) of each title that several papers have, in the order of the titles.
 

@@ -52,11 +52,17 @@ class KeyedVectors:
 
     def find(self, keys: NDArray[Any]) -> NDArray[np.int64]:
         """Return `(n,)` int64: for each key a position in this source, -1 where it has none."""
-        if not len(self._keys) or not len(keys):
-            return np.full(len(keys), -1, np.int64)
-        places = np.searchsorted(self._sorted, keys)
+        found = np.full(len(keys), -1, np.int64)
+        shared = min(len(self._keys), len(keys))
+        same = np.flatnonzero(self._keys[:shared] == keys[:shared])
+        found[same] = same  # most texts of a generation stand where they stood in the one before
+        missing = np.flatnonzero(found < 0)
+        if not len(self._keys) or not len(missing):
+            return found
+        places = np.searchsorted(self._sorted, keys[missing])
         places[places == len(self._sorted)] = 0
-        return np.where(self._sorted[places] == keys, self._order[places], -1)
+        found[missing] = np.where(self._sorted[places] == keys[missing], self._order[places], -1)
+        return found
 
     def take(self, positions: NDArray[np.int64]) -> EncodedTexts:
         """Return the vectors at these positions."""

@@ -9,28 +9,23 @@ whichever way they were summed.
 from __future__ import annotations
 
 import math
-import os
-import shutil
-import tempfile
-import time
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-import tantivy
 from numpy.typing import NDArray
 from tantivy import Occur, Query
 
-from semsearch.index import manifest as manifests
-from semsearch.index.durable import file_sha256
 from semsearch.index.lexical_analysis import Analyser
+from semsearch.index.lexical_files import ROW_DTYPE as ROW_DTYPE
+from semsearch.index.lexical_files import check_files, damage_named, load_rows, open_index
+from semsearch.index.lexical_files import remove_scratch as remove_scratch
 from semsearch.index.lexical_query import LexicalQuery as LexicalQuery
 from semsearch.index.lexical_query import Phrase, parse_question, query_of_texts
-from semsearch.index.manifest import LEXICAL, LEXICAL_ROWS, Manifest
+from semsearch.index.manifest import LEXICAL_ROWS, Manifest
 from semsearch.index.row_ranking import Ranking, best_rows, no_rows
 
-ROW_DTYPE: Final = np.dtype([("doc", "<u8"), ("row", "<i8")])
 DOC: Final = "doc"
 TEXT: Final = "text"
 ANALYSER: Final = "words"
@@ -40,8 +35,6 @@ MOST_TERMS: Final = 1024
 No question and no abstract has so many. Of 50 abstracts together, 1,530 terms, 88 % of the 50 best of 58,959 papers
 stay the same.
 """
-_REMOVAL_ATTEMPTS: Final = 100
-_REMOVAL_PAUSE_SECONDS: Final = 0.01
 _DECIMALS: Final = 4
 _SLACK: Final = 16
 _DEEPER: Final = 4
@@ -58,14 +51,15 @@ class LexicalIndex:
         Raises:
             IndexDamaged: a file is not what was written.
         """
+        self._folder = folder
         self._papers = manifest.papers
         self._analyser = Analyser(manifest.language)
-        _check(folder, manifest)
-        self._rows = _load_rows(folder / LEXICAL_ROWS, manifest.papers)
+        check_files(folder, manifest)
+        self._rows = load_rows(folder / LEXICAL_ROWS, manifest.papers)
         self._docs = np.ascontiguousarray(self._rows["doc"])
         self._doc_of_row = np.zeros(manifest.papers, np.uint64)
         self._doc_of_row[self._rows["row"]] = self._docs
-        self._index = _open(folder, manifest)
+        self._index = open_index(folder, manifest)
         self._index.register_tokenizer(ANALYSER, self._analyser.tokenizer)
         self._schema = self._index.schema
         self._searcher = self._index.searcher()
@@ -172,7 +166,8 @@ class LexicalIndex:
             return dict(terms)
         weights = {}
         for term, count in terms.items():
-            frequency = self._searcher.doc_freq(TEXT, term)
+            with damage_named(self._folder):
+                frequency = self._searcher.doc_freq(TEXT, term)
             if frequency:
                 idf = math.log1p((self.documents - frequency + 0.5) / (frequency + 0.5))
                 weights[term] = count * idf
@@ -207,10 +202,11 @@ class LexicalIndex:
 
     def _hits(self, query: Query, limit: int) -> tuple[NDArray[np.uint64], NDArray[np.float32]]:
         """Return the documents and scores of the best hits, best first."""
-        hits = self._searcher.search(query, max(limit, 1), count=False).hits
-        docs = self._searcher.fast_field_values(DOC, [address for _, address in hits]) if hits else []
-        scores = np.array([score for score, _ in hits], np.float64)
-        return np.array(docs, np.uint64), np.round(scores, _DECIMALS).astype(np.float32)
+        with damage_named(self._folder):
+            hits = self._searcher.search(query, max(limit, 1), count=False).hits
+            docs = self._searcher.fast_field_values(DOC, [address for _, address in hits]) if hits else []
+            scores = np.array([score for score, _ in hits], np.float64)
+            return np.array(docs, np.uint64), np.round(scores, _DECIMALS).astype(np.float32)
 
     def _ranked(self, docs: NDArray[np.uint64], scores: NDArray[np.float32], depth: int,
                 allowed: NDArray[np.bool_] | None) -> Ranking:
@@ -236,68 +232,3 @@ def documents_of(keys: NDArray[Any]) -> NDArray[np.uint64]:
     Two of a million texts share one with a chance below 10^-7; then both are found by the words of the first.
     """
     return np.ascontiguousarray(keys).view("<u8").reshape(-1, 2)[:, 0].astype(np.uint64)
-
-
-def lexical_names(manifest: Manifest) -> list[str]:
-    """Return the names of the files of a generation's lexical index, the rows left out."""
-    return [name for name in manifest.files if name.startswith(f"{LEXICAL}/") and name != LEXICAL_ROWS]
-
-
-def _check(folder: Path, manifest: Manifest) -> None:
-    """Check every byte: tantivy follows what its files say without looking, so it gets only what was written."""
-    for name in filter(manifests.is_lexical, manifest.files):
-        try:
-            sound = file_sha256(folder / name) == manifest.files[name].sha256
-        except OSError as error:
-            raise manifests.damaged(folder / name, "cannot be read") from error
-        if not sound:
-            raise manifests.damaged(folder / name, "is not what was written (its checksum differs)")
-
-
-def _open(folder: Path, manifest: Manifest) -> tantivy.Index:
-    """Open the files through links elsewhere: tantivy writes a lock beside them, and they may lie on a read-only disk.
-
-    What is open stays open when the links go. tantivy would look every half second whether `meta.json` has changed, and
-    finds none there; a thread that does so stays as long as the index.
-    """
-    scratch = Path(tempfile.mkdtemp(prefix="semsearch-"))
-    try:
-        for name in lexical_names(manifest):
-            _link((folder / name).resolve(), scratch / Path(name).name)
-        index = tantivy.Index.open(str(scratch))
-        index.config_reader("manual")
-        index.searcher()
-    except ValueError as error:
-        raise manifests.damaged(folder / LEXICAL, f"cannot be read ({error})") from error
-    finally:
-        remove_scratch(scratch)
-    return index
-
-
-def remove_scratch(folder: Path) -> None:
-    """Remove a folder in which tantivy was at work; its thread may put a lock there at this moment, once."""
-    for _ in range(_REMOVAL_ATTEMPTS):
-        shutil.rmtree(folder, ignore_errors=True)
-        if not folder.exists():
-            return
-        time.sleep(_REMOVAL_PAUSE_SECONDS)
-
-
-def _link(target: Path, link: Path) -> None:
-    for make in (os.symlink, os.link):
-        try:
-            make(target, link)
-            return
-        except OSError:
-            continue
-    shutil.copyfile(target, link)
-
-
-def _load_rows(path: Path, papers: int) -> NDArray[Any]:
-    try:
-        rows: NDArray[Any] = np.load(path, mmap_mode="r" if papers else None, allow_pickle=False)
-    except (ValueError, OSError, EOFError, SyntaxError) as error:
-        raise manifests.damaged(path, "cannot be read") from error
-    if rows.dtype != ROW_DTYPE or rows.shape != (papers,):
-        raise manifests.damaged(path, f"holds {rows.dtype} {rows.shape} where {papers} rows were written")
-    return rows

@@ -22,9 +22,12 @@ _UPGRADED: Final = (1,)
 MANIFEST: Final = "manifest.json"
 PAPERS: Final = "papers.sqlite"
 VECTORS: Final = "vectors.npy"
+"""The first segment of the vectors; the others are `vectors-2.npy` and so on."""
 VECTOR_KEYS: Final = "vector_keys.npy"
+VECTOR_PLACES: Final = "vector_places.npy"
 FAISS: Final = "index.faiss"
 REJECTS: Final = "rejects.jsonl"
+DEFAULT_MIN_RECALL: Final = 0.95
 DEFAULT_LANGUAGE: Final = "english"
 LEXICAL: Final = "lexical"
 """The folder of the lexical index inside a generation."""
@@ -43,12 +46,23 @@ class FileEntry:
 
 
 @dataclass(frozen=True, slots=True)
+class Segment:
+    """A file of vectors that is never changed, and how many it holds; some of them may be of papers that went."""
+
+    name: str
+    vectors: int
+
+
+@dataclass(frozen=True, slots=True)
 class Manifest:
     """What a generation holds.
 
-    `papers` rows, of which `vectors` have a vector. `factory` is the faiss factory string; `search_parameters` are the
-    faiss parameters that reach `recall_at_10` against exact search (None where search is exact). `language`: in which
-    words are stemmed, `none` for not at all. A file in a folder has the name `folder/name` in `files`.
+    `papers` rows, of which `vectors` have a vector, in the files `segments`. `factory` is the faiss factory string;
+    `search_parameters` are the parameters that reach `recall_at_10` against exact search (None where search is exact),
+    which was to be `min_recall`. `indexed_vectors`: how many vectors, from the first segment on, the faiss index holds;
+    those after them are scanned. `skeleton_bytes`: how much of its file, from the beginning, must be right for faiss to
+    follow the rest; `skeleton_sha256` is of that. `language`: in which words are stemmed, `none` for not at all. A file
+    in a folder has the name `folder/name` in `files`.
     """
 
     generation: int
@@ -64,6 +78,11 @@ class Manifest:
     language: str = DEFAULT_LANGUAGE
     format: int = FORMAT
     notes: dict[str, Any] = field(default_factory=dict)
+    segments: tuple[Segment, ...] = ()
+    min_recall: float = DEFAULT_MIN_RECALL
+    indexed_vectors: int = 0
+    skeleton_bytes: int = 0
+    skeleton_sha256: str = ""
 
     def to_json(self) -> bytes:
         """Return the manifest as it is stored."""
@@ -87,6 +106,10 @@ def parse(content: bytes, path: Path, *, outdated: bool = False) -> Manifest:
     try:
         data["encoder"] = EncoderIdentity(**data["encoder"])
         data["files"] = {name: FileEntry(**entry) for name, entry in data["files"].items()}
+        data["segments"] = tuple(Segment(**segment) for segment in data.get("segments", ())) or (
+            Segment(VECTORS, data["vectors"]),)
+        if "indexed_vectors" not in data and FAISS in data["files"]:
+            data["indexed_vectors"] = data["vectors"]
         return Manifest(**data)
     except (KeyError, TypeError, AttributeError) as error:
         raise damaged(path, "lacks a part of a manifest") from error
@@ -97,7 +120,7 @@ def _unsupported(number: object, path: Path) -> IndexFormatUnsupported:
     if number in _UPGRADED:
         return IndexFormatUnsupported(f"The index {name!r} has format {number}; this version of semsearch reads format "
                                       f"{FORMAT}.", "Bring it up to date from its own papers, encoding nothing, with: "
-                                      f"semsearch reindex {name}")
+                                      f"semsearch reindex --home {path.parents[3]} {name}")
     newer = isinstance(number, int) and number > FORMAT
     return IndexFormatUnsupported(
         f"The index {name!r} has format {number}; this version of semsearch reads format {FORMAT}.",
@@ -110,10 +133,10 @@ def describe_file(path: Path) -> FileEntry:
     return FileEntry(path.stat().st_size, file_sha256(path), head_sha256(path))
 
 
-def head_sha256(path: Path) -> str:
+def head_sha256(path: Path, size_bytes: int = HEAD_BYTES) -> str:
     """Return the SHA-256 of the beginning of a file."""
     with open(path, "rb") as file:
-        return hashlib.sha256(file.read(HEAD_BYTES)).hexdigest()
+        return hashlib.sha256(file.read(size_bytes)).hexdigest()
 
 
 def is_lexical(name: str) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final, Self
 
@@ -80,6 +80,13 @@ class PaperTable:
             for row, *values in self._connection.execute(
                     f"SELECT row, {', '.join(PAPER_COLUMNS)} FROM papers ORDER BY row"):
                 yield row, self._paper(values)
+
+    def texts(self, rows: Iterable[int]) -> Iterator[tuple[str, str, bytes]]:
+        """Yield (id, text, text key) of the papers in these rows, in bounded memory."""
+        wanted = list(rows)
+        for start in range(0, len(wanted), _BLOCK_ROWS):
+            for paper in self.get(wanted[start:start + _BLOCK_ROWS]):
+                yield paper.id, paper.text, paper.text_key
 
     def rows_saying(self, text: str) -> list[int]:
         """Return the rows of the papers whose abstract, or title and abstract, is this clean text."""

@@ -49,7 +49,8 @@ class SavedSearch:
         It never goes back: another run may have come further meanwhile. A paper keeps its first report.
         """
         known = {report.id for report in self.reports}
-        kept = (*self.reports, *(report for report in reports if report.id not in known))[-REPORTS_KEPT:]
+        best_first = [report for report in reports if report.id not in known][:REPORTS_KEPT]
+        kept = (*self.reports, *best_first)[-REPORTS_KEPT:]
         return replace(self, seen_until=max(self.seen_until, seen_until), last_run=max(self.last_run, now),
                        reports=kept)
 

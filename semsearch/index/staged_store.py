@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import sqlite3
 import time
 from collections.abc import Iterator
@@ -13,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from semsearch.errors import IndexDamaged
-from semsearch.index.durable import disk_full
+from semsearch.index.durable import copy_file, disk_full
 from semsearch.index.facets import FACETS_SCHEMA, has_facets, write_facets
 from semsearch.index.manifest import FORMAT
 from semsearch.index.paper_schema import PAPER_COLUMNS, SCHEMA, damage_named, paper_from_columns
@@ -42,7 +41,7 @@ class StagedStore:
         self._path = path
         self._incoming = path.with_name(_INCOMING)
         if base is not None:
-            shutil.copyfile(base, path)
+            copy_file(base, path)
         self._connection = sqlite3.connect(path, isolation_level=None)
         try:
             with self._errors():

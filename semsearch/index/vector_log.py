@@ -24,6 +24,7 @@ from semsearch.encoding import EncodedTexts
 from semsearch.index.durable import full_disk_named, make_folder, sync_folder
 from semsearch.index.keyed_vectors import KEY_DTYPE, KeyedVectors
 from semsearch.index.locks import lock_exclusive
+from semsearch.index.wanted_texts import forget_wanted
 
 FOLDER: Final = "vectors"
 _MAGIC: Final = b"SEMVLOG1"
@@ -99,11 +100,61 @@ def read_logs(folder: Path, dimension: int) -> list[KeyedVectors]:
     for path in sorted(folder.glob("*.log")):
         records = _records(path, dimension, dtype)
         if records is not None and len(records):
-            intact = _intact(records)
-            if not intact.all():
-                records = np.array(records[intact])
-            sources.append(KeyedVectors(np.array(records["key"]), records["tokens"], records["vector"]))
+            sources.append(_source(records, _intact(records)))
     return sources
+
+
+class FollowedLogs:
+    """The logs in a fingerprint's folder while processes write to them: each record is read and checked once."""
+
+    def __init__(self, folder: Path, dimension: int) -> None:
+        self._folder, self._dimension = folder, dimension
+        self._dtype = _record_dtype(dimension)
+        self._intact: dict[Path, NDArray[np.bool_]] = {}
+
+    def __len__(self) -> int:
+        """How many vectors were found and not removed since."""
+        return sum(int(intact.sum()) for intact in self._intact.values())
+
+    def refresh(self) -> NDArray[Any]:
+        """Read what was appended since the last time, and return the `(n,)` keys of these vectors."""
+        found = [np.zeros(0, KEY_DTYPE)]
+        for path in sorted(self._folder.glob("*.log")):
+            with suppress(FileNotFoundError):
+                before = self._intact.get(path, np.zeros(0, np.bool_))
+                if path.stat().st_size < _HEADER_BYTES + (len(before) + 1) * self._dtype.itemsize:
+                    continue
+                records = _records(path, self._dimension, self._dtype)
+                if records is not None:
+                    new = records[len(before):]
+                    intact = _intact(new)
+                    self._intact[path] = np.concatenate([before, intact])
+                    found.append(np.array(new["key"][intact]))
+        return np.concatenate(found)
+
+    def sources(self) -> list[KeyedVectors]:
+        """Return the vectors that were found, memory-mapped, one source a log."""
+        sources = []
+        for path, intact in self._intact.items():
+            records = _records(path, self._dimension, self._dtype)
+            if records is not None:
+                sources.append(_source(records[:len(intact)], intact))
+        return sources
+
+    def remove_read(self) -> int:
+        """Remove the logs of which every record was found and that no process is writing to; return how many went.
+
+        To be called when a generation holds what they held.
+        """
+        removed = 0
+        for path, intact in list(self._intact.items()):
+            with suppress(FileNotFoundError), open(path, "r+b") as file:
+                size = _HEADER_BYTES + (len(intact) + 1) * self._dtype.itemsize
+                if lock_exclusive(file) and path.stat().st_size < size:
+                    path.unlink()
+                    del self._intact[path]
+                    removed += 1
+        return removed
 
 
 def inspect_logs(index_folder: Path, dimension_of: dict[str, int]) -> list[LogReport]:
@@ -132,8 +183,9 @@ def remove_logs(folder: Path) -> int:
     """Remove the logs in a fingerprint's folder that no process is writing to, and return how many went.
 
     To be called when every text of the index has a vector in the current generation: what else the logs hold are
-    vectors of texts that are no more.
+    vectors of texts that are no more. The texts that questions wanted to be encoded are forgotten with them.
     """
+    forget_wanted(folder)
     removed = 0
     for path in sorted(folder.glob("*.log")):
         with open(path, "r+b") as file:
@@ -178,6 +230,13 @@ def _records(path: Path, dimension: int, dtype: np.dtype[Any]) -> NDArray[Any] |
     if count == 0:
         return np.zeros(0, dtype)
     return np.memmap(path, dtype, "r", offset=_HEADER_BYTES, shape=(count,))
+
+
+def _source(records: NDArray[Any], intact: NDArray[np.bool_]) -> KeyedVectors:
+    """Return the intact ones of a log's records as a source; without damage they stay where they are."""
+    if not intact.all():
+        records = np.array(records[intact])
+    return KeyedVectors(np.array(records["key"]), records["tokens"], records["vector"])
 
 
 def _intact(records: NDArray[Any]) -> NDArray[np.bool_]:

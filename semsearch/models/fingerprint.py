@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from typing import Any, Final
 
-from semsearch.encoding import EncoderIdentity
+from semsearch.encoding import FLOAT32, PRECISIONS, EncoderIdentity
 from semsearch.errors import ModelUnusable, UsageError
 from semsearch.models.cache import file_sha256, remembered_digest
 from semsearch.models.layout import (
@@ -28,7 +28,6 @@ from semsearch.models.layout import (
 from semsearch.models.resolve import LocalModel
 
 FINGERPRINT_FORMAT: Final = 1
-PRECISION: Final = "float32"
 DEFAULT_TOKENS: Final = 512
 """For a model that states no limit at all: what most encoders are trained with."""
 UNLIMITED_TOKENS: Final = 1_000_000
@@ -55,12 +54,14 @@ _VOLATILE_TOKENIZER: Final = frozenset({
 })
 
 
-def identify(model: LocalModel, max_tokens: int | None = None) -> EncoderIdentity:
+def identify(model: LocalModel, max_tokens: int | None = None, precision: str = FLOAT32) -> EncoderIdentity:
     """Return what decides the vectors of a model when texts are cut at `max_tokens`, None for its own limit.
 
-    Reads files only. Raises UsageError where `max_tokens` is below 8 or more than the model has positions for, and
-    ModelUnusable where the files make no encoder.
+    Reads files only. Raises UsageError where `max_tokens` is below 8 or more than the model has positions for, or the
+    precision is none of those there are, and ModelUnusable where the files make no encoder.
     """
+    if precision not in PRECISIONS:
+        raise UsageError(f"{precision!r} is no precision.", f"Give {' or '.join(PRECISIONS)}.")
     modules = read_modules(model.folder)
     _check_kinds(model, modules)
     tokens = _choose_tokens(model, modules[0], max_tokens)
@@ -70,13 +71,13 @@ def identify(model: LocalModel, max_tokens: int | None = None) -> EncoderIdentit
         "format": FINGERPRINT_FORMAT,
         "modules": [_describe_module(module) for module in modules],
         "code": _digests_of_code(model.folder),
-        "precision": PRECISION,
+        "precision": precision,
         "dimension": dimension,
         "max_tokens": tokens,
         "prompts": {"documents": prompts.documents, "queries": prompts.queries},
         "normalisation": "unit",
     })
-    return EncoderIdentity(model.name, model.revision, dimension, tokens, PRECISION, fingerprint)
+    return EncoderIdentity(model.name, model.revision, dimension, tokens, precision, fingerprint)
 
 
 def _check_kinds(model: LocalModel, modules: tuple[Module, ...]) -> None:

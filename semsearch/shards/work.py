@@ -14,6 +14,7 @@ from typing import Any, Final, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from semsearch.document_encoder import load_for_documents
 from semsearch.encoding import Encoder, EncoderIdentity, EncoderRequest
 from semsearch.errors import DiskFull, IndexDamaged
 from semsearch.index.durable import make_folder
@@ -22,7 +23,7 @@ from semsearch.index.locks import work_lock
 from semsearch.index.paper_table import PaperTable
 from semsearch.index.vector_log import VectorLogWriter, read_logs, remove_logs
 from semsearch.progress import Progress
-from semsearch.provider import EncoderProvider, load_matching
+from semsearch.provider import EncoderProvider
 from semsearch.shards.division import Shard
 from semsearch.shards.lists import fill_shard_lists, has_lists
 from semsearch.shards.marker import write_marker
@@ -172,7 +173,8 @@ class ShardEncoder:
 
     @cached_property
     def _encoder(self) -> Encoder:
-        return load_matching(self._provider, self._plan.request, self._plan.identity)
+        return load_for_documents(self._provider, self._plan.request, self._plan.identity, len(self._keys),
+                                  self._progress)
 
 
 class _Texts:

@@ -18,7 +18,7 @@ _OWN_FIELDS: Final = ("arxiv", "pmid", "acl", "openalex")
 
 def json_line(document: Mapping[str, object]) -> str:
     """Return a document as one line of JSON, without its end."""
-    text = json.dumps(document, ensure_ascii=False)
+    text = json.dumps(document, ensure_ascii=False, allow_nan=False)
     return _BETTER_ESCAPED.sub(lambda found: f"\\u{ord(found.group()):04x}", text)
 
 

@@ -169,7 +169,8 @@ def test_the_rarer_findings_are_told() -> None:
     text = "\n".join(report_lines(summary, Path("indexes/papers")))
     assert "x.pdf: not read. PDF is not read." in text
     assert "2 papers came under an id that another work has, and got a suffix." in text
-    assert "50% of the papers have a vector; the others cannot be found by meaning yet." in text
+    assert ("2 of 4 papers are encoded; the others are found by their words, and encoded when a question needs them.\n"
+            "  To encode them all: semsearch build\n") in text
     assert "Search by IVF4,Flat finds 98.7% of the ten nearest papers." in text
     assert ("1 of 4 abstracts is longer than 256 tokens and was cut there (longest 300): a/x.txt 1, b/x.txt 2") in text
 

@@ -57,7 +57,7 @@ def test_what_keeps_a_paper_out(built: CommandLine) -> None:
 
 def test_a_question_that_is_its_id(built: CommandLine) -> None:
     [found] = built.json("explain", "cells3", "cells3", "--json")
-    assert found["notes"] == ["The question is the id of this paper: it is shown first, whatever its score."]
+    assert found["notes"] == ["The question is the id of this paper: it stands first, at the best score of all."]
 
 
 def test_text_for_people(built: CommandLine) -> None:

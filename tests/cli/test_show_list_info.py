@@ -66,9 +66,9 @@ def test_list_names_every_index_with_its_state(built: CommandLine) -> None:
 
 def test_list_as_json(built: CommandLine) -> None:
     [listed] = built.json("list", "--json")
-    assert list(listed) == ["name", "state", "papers", "model", "created", "size_bytes", "generation"]
+    assert list(listed) == ["name", "state", "papers", "model", "created", "size_bytes", "generation", "coverage"]
     files = [path for path in (built.home / "papers").rglob("*") if path.is_file()]
-    assert (listed["state"], listed["papers"], listed["generation"]) == ("ok", 3, 1)
+    assert (listed["state"], listed["papers"], listed["generation"], listed["coverage"]) == ("ok", 3, 1, 1.0)
     assert listed["size_bytes"] == sum(path.stat().st_size for path in files)
 
 

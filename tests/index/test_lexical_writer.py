@@ -16,7 +16,8 @@ from made_papers import generation_folder, records, run_build, write_jsonl
 
 from semsearch.errors import DiskFull, IndexDamaged, UsageError
 from semsearch.index import lexical_writer
-from semsearch.index.lexical_index import LexicalIndex, lexical_names
+from semsearch.index.lexical_files import lexical_names
+from semsearch.index.lexical_index import LexicalIndex
 from semsearch.index.manifest import LEXICAL
 from semsearch.index.reader import IndexReader
 from semsearch.maintenance import describe, verify

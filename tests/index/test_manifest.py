@@ -11,7 +11,7 @@ from fakes import FakeEncoder
 
 from semsearch.encoding import EncoderRequest
 from semsearch.errors import IndexDamaged, IndexFormatUnsupported
-from semsearch.index.manifest import FORMAT, Manifest, check_files, describe_file, parse
+from semsearch.index.manifest import FORMAT, Manifest, Segment, check_files, describe_file, parse
 
 
 @pytest.fixture
@@ -30,6 +30,7 @@ def manifest(tmp_path) -> Manifest:
         recall_at_10=0.5,
         files={name: describe_file(tmp_path / name) for name in "abc"},
         notes={"factory_asked": "auto", "deletions": ["é"]},
+        segments=(Segment("vectors.npy", 3), Segment("vectors-2.npy", 1)),
     )
 
 
@@ -38,6 +39,18 @@ def test_it_is_read_as_it_was_written(manifest, tmp_path):
     entry = manifest.files["a"]
     assert (entry.size_bytes, entry.sha256) == (1000, hashlib.sha256(b"x" * 1000).hexdigest())
     assert entry.head_sha256 == hashlib.sha256(b"x" * 256).hexdigest()
+
+
+def test_vectors_of_the_format_before_are_one_segment(manifest, tmp_path):
+    document = json.loads(manifest.to_json())
+    for name in ("segments", "indexed_vectors", "min_recall", "skeleton_bytes", "skeleton_sha256"):
+        del document[name]
+    document["format"] = 1
+    read = parse(json.dumps(document).encode(), tmp_path / "manifest.json", outdated=True)
+    assert (read.segments, read.indexed_vectors) == ((Segment("vectors.npy", 4),), 0)
+    document["files"]["index.faiss"] = document["files"]["a"]
+    read = parse(json.dumps(document).encode(), tmp_path / "manifest.json", outdated=True)
+    assert (read.indexed_vectors, read.min_recall) == (4, 0.95)
 
 
 @pytest.mark.parametrize(
@@ -63,7 +76,7 @@ def test_what_is_no_manifest_is_damage(content, tmp_path):
     "number, way_out",
     [
         (FORMAT + 1, "Update semsearch"),
-        (1, "semsearch reindex"),
+        (1, "semsearch reindex --home"),
         (0, "build --rebuild"),
         ("x", "build --rebuild"),
         ([], "build --rebuild"),

@@ -11,15 +11,10 @@ import pytest
 from semsearch.encoding import EncoderIdentity
 from semsearch.errors import IndexDamaged, UsageError
 from semsearch.index.keyed_vectors import KEY_DTYPE
-from semsearch.index.manifest import FAISS, VECTOR_KEYS, VECTORS, Manifest, describe_file
-from semsearch.index.vector_index import (
-    Structure,
-    VectorIndex,
-    check_factory,
-    choose_factory,
-    write_structure,
-    write_vectors,
-)
+from semsearch.index.manifest import FAISS, VECTOR_KEYS, VECTORS, Manifest, Segment, describe_file
+from semsearch.index.structure_build import Structure, StructurePlan, build_structure
+from semsearch.index.vector_files import open_stored, write_vectors
+from semsearch.index.vector_index import VectorIndex, check_factory
 
 D = 16
 FACTORIES = (
@@ -122,7 +117,8 @@ def make(
     ]
     folder.mkdir(exist_ok=True)
     write_vectors(folder, len(vectors), vectors.shape[1], blocks)
-    structure = write_structure(folder, factory)
+    segments = (Segment(VECTORS, len(vectors)),)
+    structure = build_structure(StructurePlan(folder, open_stored(folder, segments, vectors.shape[1]), keys, factory))
     names = [VECTORS, VECTOR_KEYS, *([FAISS] if (folder / FAISS).exists() else [])]
     identity = EncoderIdentity("m", None, vectors.shape[1], 10, "float32", "f")
     index = VectorIndex(
@@ -138,6 +134,10 @@ def make(
             search_parameters=structure.search_parameters,
             recall_at_10=structure.recall_at_10,
             files={name: describe_file(folder / name) for name in names},
+            segments=segments,
+            indexed_vectors=structure.indexed_vectors,
+            skeleton_bytes=structure.skeleton_bytes,
+            skeleton_sha256=structure.skeleton_sha256,
         ),
     )
     assert index.rows.tolist() == rows.tolist() and (index.keys == keys).all() and (index.token_counts == tokens).all()
@@ -153,10 +153,6 @@ def truth(
     kept = [p for p in range(len(rows)) if (allowed is None or allowed[rows[p]]) and np.isfinite(scores[p])]
     order = sorted(kept, key=lambda p: (-round(scores[p], 6), rows[p]))[:k]
     return rows[order].tolist(), scores[order]
-
-
-def test_small_corpora_are_searched_exactly():
-    assert (choose_factory(1), choose_factory(100_000)) == ("Flat", "Flat")
 
 
 @pytest.mark.parametrize("k", [1, 2, 10, 99, 100, 101, 500, 999, 1000, 5000])
@@ -357,6 +353,9 @@ def test_blocks_must_make_up_what_was_announced(tmp_path):
 
 
 def test_flat_needs_no_structure(tmp_path):
-    assert make(tmp_path, unit(np.random.default_rng(8), 5))
-    assert write_structure(tmp_path, "Flat") == Structure("Flat", {}, None)
+    vectors = unit(np.random.default_rng(8), 5)
+    assert make(tmp_path, vectors)
+    stored = open_stored(tmp_path, (Segment(VECTORS, 5),), D)
+    assert build_structure(StructurePlan(tmp_path, stored, np.zeros(5, KEY_DTYPE), "Flat")) == Structure(
+        "Flat", {}, None)
     assert not (tmp_path / FAISS).exists()

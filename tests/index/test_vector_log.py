@@ -10,6 +10,7 @@ import pytest
 from semsearch.encoding import EncodedTexts
 from semsearch.index.keyed_vectors import KEY_DTYPE
 from semsearch.index.vector_log import (
+    FollowedLogs,
     VectorLogWriter,
     inspect_logs,
     read_logs,
@@ -117,3 +118,63 @@ def test_a_log_that_is_being_written_stays(folder):
     assert remove_other_fingerprints(folder.parent.parent, "f") == 0
     assert remove_other_fingerprints(folder.parent.parent, "other") == 1
     assert not folder.exists()
+
+
+def append(writer: VectorLogWriter, *numbers: int) -> None:
+    chosen = list(numbers)
+    writer.append([KEYS[n] for n in chosen], EncodedTexts(VECTORS[chosen], TOKENS[chosen]))
+
+
+def numbers_of(keys: np.ndarray) -> list[int]:
+    return [KEYS.index(bytes(key).ljust(16, b"\0")) for key in keys.tolist()]
+
+
+def in_sources(logs: FollowedLogs) -> list[int]:
+    numbers: list[int] = []
+    for source in logs.sources():
+        found = numbers_of(source.keys_by_position)
+        taken = source.take(np.arange(len(found)))
+        assert (taken.vectors == VECTORS[found]).all() and (taken.token_counts == TOKENS[found]).all()
+        numbers += found
+    return sorted(numbers)
+
+
+def test_followed_logs_give_each_vector_once_as_it_comes(folder, monkeypatch):
+    logs = FollowedLogs(folder, D)
+    assert (numbers_of(logs.refresh()), logs.sources(), len(logs)) == ([], [], 0)
+    first, second = VectorLogWriter(folder, D), VectorLogWriter(folder, D)
+    append(first, 2)
+    assert numbers_of(logs.refresh()) == [2]
+    append(first, 0, 1)
+    append(second, 3)
+    assert sorted(numbers_of(logs.refresh())) == [0, 1, 3]
+    assert (numbers_of(logs.refresh()), in_sources(logs), len(logs)) == ([], [0, 1, 2, 3], 4)
+    first.close()
+    second.close()
+
+
+def test_followed_logs_read_no_torn_and_no_damaged_record(folder, log):
+    content = log.read_bytes()
+    log.write_bytes(content[: HEADER + 2 * RECORD + 7])
+    logs = FollowedLogs(folder, D)
+    assert numbers_of(logs.refresh()) == [0, 1]
+    log.write_bytes(content[: HEADER + 2 * RECORD + 30] + b"\xff" + content[HEADER + 2 * RECORD + 31 :])
+    assert (numbers_of(logs.refresh()), in_sources(logs), len(logs)) == ([3], [0, 1, 3], 3)
+    log.write_bytes(b"x" + content[1:])
+    assert (FollowedLogs(folder, D).refresh().tolist(), FollowedLogs(folder, D + 1).refresh().tolist()) == ([], [])
+
+
+def test_only_logs_that_were_read_to_their_end_go(folder):
+    logs = FollowedLogs(folder, D)
+    done, grown, held = (VectorLogWriter(folder, D) for _ in range(3))
+    append(done, 0)
+    append(grown, 1)
+    append(held, 2)
+    done.close()
+    logs.refresh()
+    append(grown, 3)
+    grown.close()
+    assert (logs.remove_read(), in_sources(logs)) == (1, [1, 2])
+    assert numbers_of(logs.refresh()) == [3]
+    held.close()
+    assert (logs.remove_read(), len(logs), list(folder.iterdir())) == (2, 0, [])
