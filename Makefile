@@ -15,7 +15,7 @@ export PIP_ARGS
 BIN = .venv/bin
 
 .NOTPARALLEL:
-.PHONY: help install install-dev demo test check fuzz notebook clean
+.PHONY: help install install-dev demo test check bench fuzz notebook clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1	\2/p' Makefile | expand -t 14
@@ -41,6 +41,13 @@ test: install-dev ## run the tests
 check: install-dev ## ruff, then mypy --strict
 	$(BIN)/ruff check
 	$(BIN)/mypy
+
+bench: install-dev ## the quick benchmarks, on the packaged sample; results go to benchmarks/results
+	$(BIN)/semsearch build --sample --index demo
+	mkdir -p build/bench && $(BIN)/semsearch export -i demo --vectors build/bench/vectors.npy
+	$(BIN)/python benchmarks/cold_start.py --index demo --runs 3
+	$(BIN)/python benchmarks/encoding.py --source semsearch/data/sample.jsonl --texts 96 --max-tokens 256
+	$(BIN)/python benchmarks/scale.py --texts semsearch/data/sample.jsonl --vectors build/bench/vectors.npy --sizes 10000
 
 fuzz: install-dev ## feed FUZZ_COUNT broken files to the readers
 	$(BIN)/python tests/fuzz_readers.py --count $(FUZZ_COUNT)

@@ -2,11 +2,11 @@
 
     python benchmarks/partial_coverage.py ../shared/data/collections/scifact ../shared/data/collections/cranfield
 
-For each collection a complete index is made (or brought up to date) in `--home`, and beside it one of the same papers without a
-vector. A share of the vectors is then put into the vector log, chosen by chance, and every question is asked anew for each
-budget, each time of an index that no question was asked before. For the scores an abstract that has to be encoded gets
-its vector from the complete index, which is what encoding it gives; for the latency some questions are asked again with
-the real encoder, cold (a new process) and warm. The baseline is the complete index.
+For each collection a complete index is made (or brought up to date) in `--home`, and beside it one of the same papers
+without a vector. A share of the vectors is then put into the vector log, chosen by chance, and every question is asked
+anew for each budget, each time of an index that no question was asked before. For the scores an abstract that has to be
+encoded gets its vector from the complete index, which is what encoding it gives; for the latency some questions are
+asked again with the real encoder, cold (a new process) and warm. The baseline is the complete index.
 """
 
 from __future__ import annotations
@@ -87,7 +87,8 @@ def cover(index: Path, complete: IndexReader, share: float, seed: int) -> None:
     if not len(rows):
         return
     source = complete.vectors.as_source()
-    writer = VectorLogWriter(index / FOLDER / complete.manifest.encoder.fingerprint, complete.manifest.encoder.dimension)
+    encoder = complete.manifest.encoder
+    writer = VectorLogWriter(index / FOLDER / encoder.fingerprint, encoder.dimension)
     keys = source.keys_by_position[rows]
     writer.append([bytes(key).ljust(16, b"\0") for key in keys.tolist()], source.take(rows))
     writer.close()
