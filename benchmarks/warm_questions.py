@@ -5,9 +5,10 @@
 The vectors of the index are made (`made_corpus.py`), since encoding takes long; questions are encoded by the exported
 default model. For meaning alone that costs the same as real vectors. For meaning and words together it costs more,
 since made vectors know nothing of the words, and both lists must be read deeper until no other paper can be among the
-best: with `--index` alone, an index of yours is asked, with its own vectors. Each question is put in turns to every contestant, so that a busy
-machine is busy for all. The baseline of meaning alone is encoding and one search by faiss over the same vectors (with
-one thread: several are slower for one question), that
+best: with `--index` and without `--vectors`, an index of yours is asked, with its own vectors.
+
+Each question is put in turns to every contestant, so that a busy machine is busy for all. The baseline of meaning alone
+is encoding and one search by faiss over the same vectors (with one thread: several are slower for one question), that
 of meaning and words the same and one search by tantivy in the same files; ours includes reading the papers and writing
 them as JSON. What filters, highlights and reranking add is told apart.
 """
@@ -145,8 +146,9 @@ def main() -> None:
         with Searcher(index, provider=provider) as searcher:
             figures = measure(searcher, questions, arguments.reranker)
             papers = searcher.reader.manifest.papers
-    append_result("warm_questions", 0, {"papers": papers, "vectors": "made" if provider else "real", "questions": len(questions), **figures,
-                                        "load": round(os.getloadavg()[0], 1)})
+    append_result("warm_questions", 0, {
+        "papers": papers, "vectors": "made" if provider else "real", "questions": len(questions), **figures,
+        "load": round(os.getloadavg()[0], 1)})
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from semsearch.index.lexical_index import LexicalIndex, LexicalQuery
     from semsearch.index.row_ranking import Ranking
 
-_FIRST_DEPTH: Final = 64
+_FIRST_DEPTH: Final = 200
 _DEEPER: Final = 4
 
 

@@ -35,7 +35,9 @@ def smoothed(scores: NDArray[np.float32], vectors: Vectors, share: float) -> NDA
     `NEIGHBOURS` others of the n, weighted by their cosine; one without a near neighbour keeps its score. No result lies
     above the highest score or below the lowest. `vectors`: `(n, d)` float32 unit rows, zero rows where there is none.
     """
-    nearness = np.round(np.maximum(vectors @ vectors.T, 0), 6)  # or the last bits would choose among equals
+    # Not by a matrix product: so small a one waits longer for the threads of BLAS than it takes. Rounded, or the last
+    # bits would choose among equals.
+    nearness = np.round(np.maximum(np.einsum("id,jd->ij", vectors, vectors), 0), 6)
     np.fill_diagonal(nearness, -1)
     count = min(NEIGHBOURS, len(scores) - 1)
     if count < 1 or share == 0:

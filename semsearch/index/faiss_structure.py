@@ -194,14 +194,8 @@ def candidates(index: Any, queries: Vectors, count: int, chosen: dict[str, int],
                permitted: NDArray[np.bool_] | None = None) -> NDArray[np.int64] | None:
     """Return the `(n, count)` places nearest to `(n, d)` queries, -1 where there is none; None if not under a mask.
 
-    `permitted`: `(places,)` bool; not every index can keep to it. Of inverted lists at least so many are read as hold
-    the count on an average.
+    `permitted`: `(places,)` bool; not every index can keep to it.
     """
-    wanted = count if permitted is None else count * len(permitted) / max(int(np.count_nonzero(permitted)), 1)
-    if "nprobe" in chosen:
-        lists = as_ivf(index)
-        chosen = {**chosen, "nprobe": min(max(chosen["nprobe"], math.ceil(wanted * lists.nlist / max(lists.ntotal, 1))),
-                                          int(lists.nlist))}
     selector = None if permitted is None else faiss.IDSelectorBitmap(np.packbits(permitted, bitorder="little"))
     try:
         with _one_thread() if len(queries) == 1 else nullcontext():
@@ -210,6 +204,20 @@ def candidates(index: Any, queries: Vectors, count: int, chosen: dict[str, int],
         return None
     found: NDArray[np.int64] = places
     return found
+
+
+def deep_enough(index: Any, chosen: dict[str, int], count: int, permitted: NDArray[np.bool_] | None
+                ) -> dict[str, int]:
+    """Return search parameters with which as many inverted lists are read as hold `count` permitted vectors on average.
+
+    Parameters that suffice for the ten nearest would not give a thousand candidates.
+    """
+    if "nprobe" not in chosen:
+        return chosen  # a graph is walked until there are enough
+    lists = as_ivf(index)
+    share = 1.0 if permitted is None else np.count_nonzero(permitted) / max(len(permitted), 1)
+    wanted = math.ceil(count * lists.nlist / max(lists.ntotal * share, 1))
+    return {**chosen, "nprobe": min(max(chosen["nprobe"], wanted), int(lists.nlist))}
 
 
 def as_ivf(index: Any) -> Any:

@@ -117,8 +117,10 @@ def _plan(base: Generation | None, documents: NDArray[np.uint64]) -> _Plan | Non
     """Return what changes in the files of `base`, None where beginning anew is better."""
     if base is None:
         return None
-    before = np.unique(np.load(base.path(LEXICAL_ROWS), allow_pickle=False)["doc"])
-    plan = _Plan(np.setdiff1d(documents, before), np.setdiff1d(before, documents))
+    in_order = np.load(base.path(LEXICAL_ROWS), allow_pickle=False)["doc"]
+    before = in_order[np.flatnonzero(np.diff(in_order, prepend=~in_order[:1]))]
+    plan = _Plan(np.setdiff1d(documents, before, assume_unique=True),
+                 np.setdiff1d(before, documents, assume_unique=True))
     if not len(plan.added) and not len(plan.removed):
         return plan
     gone = len(plan.removed) + sum(_deleted(s) for s in _segments(base.path(LEXICAL)))

@@ -199,7 +199,8 @@ class VectorIndex:
         chosen, end = self._manifest.search_parameters, self._manifest.indexed_vectors
         depth = min(max(chosen.get(OVERSAMPLE, LEAST_OVERSAMPLE) * wanted, wanted + _TIE_SLACK), available)
         mask = None if permitted is None else permitted[:end]
-        answer = faiss_structure.candidates(self._structure, query, min(depth, end), chosen, mask)
+        deep = faiss_structure.deep_enough(self._structure, chosen, depth, mask)
+        answer = faiss_structure.candidates(self._structure, query, min(depth, end), deep, mask)
         if answer is None:
             return None
         found = answer[0]

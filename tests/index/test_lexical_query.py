@@ -25,7 +25,10 @@ def parse(question: str) -> LexicalQuery:
         ("„neural network“ «deep net» “big data”", "neural network deep net big data", 3, ()),
         ("„neural network” too", "neural network too", 1, ()),
         ("graphs -trees", "graphs", (), (((0, "tree"),),)),
-        ('graphs -"binary tree" now', "graphs now", (), (((0, "binari"), (1, "tree")),)),
+        ('graphs now -"binary tree"', "graphs now", (), (((0, "binari"), (1, "tree")),)),
+        ('graphs -"binary tree" now', 'graphs -"binary tree" now', (), ()),  # in the middle a dash is punctuation
+        ("-trees graphs -nets", "graphs", (), (((0, "tree"),), ((0, "net"),))),
+        ("methods -dash exact -dash known", "methods -dash exact -dash known", (), ()),
         ("-state-of-the-art graphs", "graphs", (), (((0, "state"), (3, "art")),)),
         ("-trees", "", (), (((0, "tree"),),)),
         ("graph-based state-of-the-art", "graph-based state-of-the-art", (), ()),
@@ -75,7 +78,8 @@ def test_texts_of_papers_have_no_syntax():
 @given(st.text(st.one_of(st.characters(), st.sampled_from('"„“”«»- abc神经')), max_size=60))
 def test_any_text_is_a_question(question):
     found = parse(question)
-    assert set(found.terms) == set(ENGLISH.terms(found.text))
+    terms = set(ENGLISH.terms(found.text))
+    assert set(found.terms) == (terms - ENGLISH.habitual or terms)
 
 
 @pytest.mark.parametrize("piece", ['"', "„", "“", "«", '-"', " -", " -a", '"a" ', "a-", "-„a", '"„“«', "\x00\ud800"])
