@@ -26,7 +26,7 @@ from record import append_result
 
 from semsearch import Encoder, EncoderRequest, Searcher, build_index, verify
 from semsearch.build import LocalModels
-from semsearch.encoding import EncodedTexts, Vectors
+from semsearch.encoding import EncodedTexts, EncoderIdentity, Vectors
 from semsearch.readers import SourceReader
 from semsearch.readers.base import Located
 from semsearch.readers.sources import expand_sources
@@ -60,7 +60,12 @@ class CountingModels(LocalModels):
     """Local models whose encodings are counted."""
 
     def __init__(self, file: Path) -> None:
+        super().__init__()
         self.file = file
+
+    def load_quick(self, request: EncoderRequest, identity: EncoderIdentity) -> Encoder | None:
+        """Return nothing: the encoder in another form would not be counted."""
+        return None
 
     def load(self, request: EncoderRequest) -> Encoder:
         """Load a local model."""
