@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 LEAST_BUDGET: Final = 20
 MOST_BUDGET: Final = 100
-"""benchmarks/partial_coverage.py: with the best 20 by BM25 encoded, an index without a vector answers nearly as well as
-a complete one; more than 100 add nothing."""
+"""On Cranfield without a vector (benchmarks/partial_coverage.py), 20 give 98 % of the complete index's nDCG@10, 50 and
+100 all of it."""
 _SECONDS: Final = 1.0
 _STEP: Final = 10
 _WANTED: Final = 200

@@ -32,7 +32,6 @@ CPU_BATCH: Final = 8
 GPU_BATCH: Final = 64
 
 _TRIAL: Final = ("Does it answer?", "It does.")
-_SCORE_DECIMALS: Final = 6
 _SHOWN_CHARACTERS: Final = 60
 
 
