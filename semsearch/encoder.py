@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from semsearch.encoding import EncodedTexts, EncoderIdentity, EncoderRequest, Vectors
 from semsearch.errors import EncodingFailed, ModelError, ModelUnusable
+from semsearch.half_precision import HalfPrecision
 from semsearch.model_loading import check_device, encodable, hub_offline, set_environment, silence, untrained_weights
 from semsearch.models import (
     LocalModel,
@@ -48,6 +49,7 @@ class SentenceTransformerEncoder:
         self._identity = identity
         self._prompts = prompts
         self._batch_tokens = CPU_BATCH_TOKENS if model.device.type == "cpu" else GPU_BATCH_TOKENS
+        self._half = HalfPrecision(model.device.type)
 
     @property
     def identity(self) -> EncoderIdentity:
@@ -88,14 +90,29 @@ class SentenceTransformerEncoder:
         if not texts:
             return np.empty((0, self._identity.dimension), dtype=np.float32)
         longest = max(1, min(int(lengths.max()), self._identity.max_tokens))
+
+        def vectors_of(some: Sequence[str]) -> Vectors:
+            return self._of_stated_dimension(self._in_batches(encode, list(some), prompt, longest))
+
+        if self._half.is_untried:
+            self._half.try_out(vectors_of, texts)
+        try:
+            return unit_rows(vectors_of(texts), texts)
+        except EncodingFailed:
+            if not self._half.is_on:
+                raise
+            self._half.refuse()  # a number too large for half precision
+            return unit_rows(vectors_of(texts), texts)
+
+    def _in_batches(self, encode: Callable[..., Any], texts: list[str], prompt: str, longest: int) -> Vectors:
+        """Return the vectors of texts of at most `longest` tokens, as many at a time as the memory holds."""
         while True:
             together = max(1, min(self._batch_tokens // longest, MOST_BATCH_TEXTS))
             try:
-                with silence():
+                with silence(), self._half.products():
                     # The prompt is passed and not left to the library, which looks under fewer names for it.
-                    vectors = encode(texts, prompt=prompt, batch_size=together, show_progress_bar=False,
-                                     normalize_embeddings=True, convert_to_numpy=True)
-                return unit_rows(self._of_stated_dimension(np.asarray(vectors, dtype=np.float32)), texts)
+                    return np.asarray(encode(texts, prompt=prompt, batch_size=together, show_progress_bar=False,
+                                             normalize_embeddings=True, convert_to_numpy=True), dtype=np.float32)
             except RuntimeError as error:  # torch.OutOfMemoryError is one
                 if "out of memory" not in str(error):
                     raise

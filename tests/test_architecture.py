@@ -27,7 +27,8 @@ LAYERS = [
     {"errors", "identifiers", "paper", "cleaning", "merging", "filters", "ranking", "fusion", "encoding",
      "progress", "sentences"},
     # 1 sources and sinks
-    {"readers", "writers", "models", "model_loading", "calibration", "encoder", "exported", "rerank", "sample"},
+    {"readers", "writers", "models", "model_loading", "calibration", "half_precision", "encoder", "exported", "rerank",
+     "sample"},
     # 2 storage
     {"index"},
     # 3 use cases
@@ -55,7 +56,7 @@ DOORS = {
     "pyarrow": ("semsearch.readers.parquet",),
     "pylatexenc": ("semsearch.cleaning",),
     "sentence_transformers": ("semsearch.encoder", "semsearch.exported.export", "semsearch.rerank"),
-    "torch": ("semsearch.encoder", "semsearch.exported.export"),
+    "torch": ("semsearch.encoder", "semsearch.half_precision", "semsearch.exported.export"),
     "onnxruntime": ("semsearch.exported",),
     "tokenizers": ("semsearch.exported.session",),
     "transformers": ("semsearch.model_loading",),
