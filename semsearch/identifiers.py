@@ -45,7 +45,10 @@ def normalise_arxiv(text: str) -> str:
 
     Both schemes count: `2106.01345` (since 2007) and `math/0207249` (before).
     """
-    bare = _ARXIV_PREFIX.sub("", _ARXIV_TRAILER.sub("", unquote(text).strip()))
+    bare = unquote(text).strip()
+    if "[" in bare or "?" in bare or "#" in bare:
+        bare = _ARXIV_TRAILER.sub("", bare)
+    bare = _ARXIV_PREFIX.sub("", bare)
     of_doi = _ARXIV_DOI.match(bare)
     if of_doi:
         bare = of_doi.group(1)

@@ -11,12 +11,18 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
+from functools import lru_cache
 from itertools import combinations, pairwise
-from typing import Final
+from operator import attrgetter
+from typing import Any, Final
 
 from semsearch.identifiers import alias_key
 from semsearch.paper import Paper, comparable, content_id
 
+_FIELDS: Final = tuple(f.name for f in fields(Paper))
+_VALUES: Final = attrgetter(*_FIELDS)
+_AUTHORS, _CATEGORIES, _IDENTIFIERS = (_FIELDS.index(name) for name in ("authors", "categories", "identifiers"))
+_ENCODER: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 _TELLING_WORDS: Final = frozenset("""i ii iii iv v vi vii viii ix x one two three four first second third erratum
     corrigendum correction corrections retraction retracted reply response comment comments commentary""".split())
 _TELLING_TITLE_WORDS: Final = 3
@@ -47,9 +53,10 @@ _GroupIdentifiers = dict[str, set[frozenset[str]]]
 """For each kind the different sets of values that a group's records have: nearly always one."""
 
 
+@lru_cache(1)  # a record is looked at, hashed and written as JSON, one after the other
 def to_data(paper: Paper) -> str:
     """Return a paper as canonical JSON: equal papers give equal strings."""
-    return json.dumps([getattr(paper, f.name) for f in fields(Paper)], ensure_ascii=False, separators=(",", ":"))
+    return _ENCODER.encode(_VALUES(paper))
 
 
 def from_data(data: str) -> Paper:
@@ -58,11 +65,13 @@ def from_data(data: str) -> Paper:
     Raises:
         ValueError, TypeError: `data` is not what `to_data` writes.
     """
-    values = dict(zip((f.name for f in fields(Paper)), json.loads(data), strict=True))
-    values["authors"] = tuple(values["authors"])
-    values["categories"] = tuple(values["categories"])
-    values["identifiers"] = tuple((kind, value) for kind, value in values["identifiers"])
-    return Paper(**values)
+    values: Any = json.loads(data)
+    if not isinstance(values, list) or len(values) != len(_FIELDS):
+        raise ValueError(f"a paper is a list of {len(_FIELDS)} values")
+    values[_AUTHORS] = tuple(values[_AUTHORS])
+    values[_CATEGORIES] = tuple(values[_CATEGORIES])
+    values[_IDENTIFIERS] = tuple([(kind, value) for kind, value in values[_IDENTIFIERS]])
+    return Paper(*values)
 
 
 def content_key(paper: Paper) -> bytes:
@@ -108,10 +117,11 @@ def cluster(papers: Sequence[Paper]) -> list[list[int]]:
 def merge(papers: Sequence[Paper]) -> Paper:
     """Return the paper that these records of one work describe together: the fullest wins, field by field."""
     if len(papers) == 1:
-        return replace(papers[0], identifiers=tuple(sorted(papers[0].identifiers)))
+        identifiers = tuple(sorted(papers[0].identifiers))
+        return papers[0] if identifiers == papers[0].identifiers else replace(papers[0], identifiers=identifiers)
     ranked = sorted(papers, key=_fullness)
-    chosen = {f.name: next((v for p in ranked if (v := getattr(p, f.name))), getattr(ranked[0], f.name))
-              for f in fields(Paper)}
+    chosen: dict[str, Any] = {name: next((v for p in ranked if (v := getattr(p, name))), getattr(ranked[0], name))
+                              for name in _FIELDS}
     titled = next((p for p in ranked if p.title and not p.title_stands_in), None)
     chosen["title_stands_in"] = titled is None and bool(chosen["title"])
     if titled is not None:
@@ -226,5 +236,5 @@ def _pairs(canonical: list[int], features: list[_Features]) -> Iterable[tuple[in
 
 
 def _fullness(paper: Paper) -> tuple[int, int, bytes]:
-    filled = sum(1 for f in fields(Paper) if getattr(paper, f.name))
+    filled = sum(1 for value in _VALUES(paper) if value)
     return (-filled, -len(paper.abstract) - len(paper.title), content_key(paper))

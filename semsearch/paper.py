@@ -16,6 +16,7 @@ _CONTROL: Final = re.compile("[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\ud800-\udfff
 """Control characters that are no white space, and surrogates, which no encoding can write."""
 _SENTENCE_END: Final = re.compile(r"(?<=[.!?。！？])\s+(?=[^\sa-z])|(?<=[。！？])")
 _NOT_WORD: Final = re.compile(r"[\W_]+")
+_ASCII_WORDS: Final = bytes(byte if chr(byte).isalnum() else ord(" ") for byte in range(128)) + bytes(128)
 _DATE: Final = re.compile(r"^(\d{4})(?:-(\d{2})(?:-(\d{2}))?)?$", re.ASCII)
 _STAND_IN_TITLE_CHARACTERS: Final = 200
 
@@ -84,10 +85,11 @@ def collapse_white_space(text: str) -> str:
 def comparable(text: str) -> str:
     """Return `text` without case, diacritics and punctuation, for comparing titles and names."""
     if text.isascii():
-        return _NOT_WORD.sub(" ", text.lower()).strip()
+        return " ".join(text.lower().encode().translate(_ASCII_WORDS).decode().split())
     decomposed = unicodedata.normalize("NFKD", text.casefold())
-    bare = "".join(c for c in decomposed if not unicodedata.combining(c))
-    return _NOT_WORD.sub(" ", bare).strip()
+    if not decomposed.isascii():
+        decomposed = "".join([c for c in decomposed if c < "\u0300" or not unicodedata.combining(c)])
+    return _NOT_WORD.sub(" ", decomposed).strip()
 
 
 def first_sentence(text: str) -> str:

@@ -24,8 +24,8 @@ PACKAGE = ROOT / "semsearch"
 # A module may import from its own layer and from those before it. The package itself only gathers what others offer.
 LAYERS = [
     # 0 vocabulary
-    {"errors", "identifiers", "paper", "cleaning", "merging", "filters", "ranking", "fusion", "encoding",
-     "progress", "sentences"},
+    {"errors", "identifiers", "paper", "person_names", "cleaning", "merging", "filters", "ranking", "fusion",
+     "encoding", "progress", "sentences", "spelling"},
     # 1 sources and sinks
     {"readers", "writers", "models", "model_loading", "calibration", "half_precision", "encoder", "exported", "rerank",
      "sample"},

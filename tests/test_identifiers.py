@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from urllib.parse import unquote
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -163,3 +166,10 @@ def test_nothing_breaks_on_any_text(text: str) -> None:
 def test_a_doi_ends_before_a_control_character() -> None:
     assert normalise_doi("doi:10.1000/9\x13pmid") == "10.1000/9"
     assert normalise_doi("10.1000/\x00") == ""
+
+
+@given(st.lists(st.sampled_from(["arXiv:", "2106.01345", "v2", " ", "[cs.LG]", "[1]", "?a", "#b", "math/0207249", "%23",
+                                 "https://arxiv.org/abs/", "10.48550/arXiv.", ".pdf", "\n", "/"]), max_size=5))
+def test_what_follows_an_arxiv_id_changes_nothing(parts: list[str]) -> None:
+    bare = re.sub(r"\s*\[[\w.-]+\].*$|[?#].*$", "", unquote("".join(parts)).strip(), flags=re.DOTALL)
+    assert normalise_arxiv("".join(parts)) == normalise_arxiv(bare)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import random
-from dataclasses import replace
+from dataclasses import astuple, replace
 from pathlib import Path
 
 import pytest
@@ -278,3 +279,22 @@ def test_the_whole_anthology_stays(shared_data: Path) -> None:
         assert [(c.records, c.papers, c.merged, c.rejected) for c in counts] == [
             (27531, 27531, 0, 0), (27134, 27134, 0, 0), (4294, 4294, 0, 0)]
         assert len(library) == 58_959
+
+
+@given(st.lists(st.builds(Paper, st.text(), title=st.text(), year=st.none() | st.integers()), min_size=1, max_size=4))
+def test_data_is_that_of_the_paper_itself_whichever_was_asked_about_before(papers: list[Paper]) -> None:
+    for one in [*papers, *papers, papers[0]]:
+        assert to_data(one) == json.dumps(astuple(one), ensure_ascii=False, separators=(",", ":"))
+        assert from_data(to_data(one)) == one
+
+
+@pytest.mark.parametrize("data", ["[]", "{}", '["1", "a title"]', json.dumps([*astuple(paper("1")), 1]), '"text"', "{"])
+def test_data_of_another_shape_is_refused(data: str) -> None:
+    with pytest.raises(ValueError):
+        from_data(data)
+
+
+def test_a_single_record_is_its_paper_with_its_identifiers_in_order() -> None:
+    alone = identified("1", ("pmid", "7"), ("doi", "10.1234/a"))
+    assert merge([alone]) == replace(alone, identifiers=(("doi", "10.1234/a"), ("pmid", "7")))
+    assert merge([merge([alone])]) == merge([alone])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import unicodedata
 
 import pytest
@@ -60,6 +61,13 @@ def test_collapsed_text_stays_as_it_is(text: str) -> None:
     assert once == once.strip()
     assert not any(unicodedata.category(c) in ("Cc", "Cs") for c in once)
     once.encode("utf-8")
+
+
+@given(st.text(st.characters(max_codepoint=0x17F) | st.sampled_from("é\u0301Σﬁ²½神İ_ \x1c\x85\ud800")))
+def test_comparable_is_the_same_for_plain_and_other_characters(text: str) -> None:
+    letters = unicodedata.normalize("NFKD", text.casefold())
+    letters = "".join(c for c in letters if not unicodedata.combining(c))
+    assert comparable(text) == re.sub(r"[\W_]+", " ", letters).strip()
 
 
 def test_comparable_drops_case_diacritics_and_punctuation() -> None:

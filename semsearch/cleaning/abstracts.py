@@ -76,10 +76,10 @@ def _decoded(text: str, markup: Markup) -> str:
     """Return the text of a field as its source meant it."""
     if markup == "latex":
         text = latex_to_text(text)
-        return markup_to_text(text) if _ENTITY_OR_TAG.search(text) else text
+        return markup_to_text(text) if ("<" in text or "&" in text) and _ENTITY_OR_TAG.search(text) else text
     if markup == "html":
         text = markup_to_text(text)
-        return latex_to_text(text) if _FORMULA.search(text) else text
+        return latex_to_text(text) if ("\\" in text or "$" in text) and _FORMULA.search(text) else text
     return text
 
 

@@ -78,7 +78,7 @@ def markup_to_text(text: str) -> str:
     CO<sub>2</sub> is CO2, 10<sup>5</sup> is 10⁵; headings end with a colon, blocks begin a line. A formula in MathML is
     what its `alttext` says, else its own text on one line.
     """
-    if not _NEEDS_WORK.search(text):
+    if ("<" not in text and "&" not in text) or not _NEEDS_WORK.search(text):
         return text
     for _ in range(_MAX_ESCAPED):
         before = text

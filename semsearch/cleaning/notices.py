@@ -32,6 +32,7 @@ _OTHER_START: Final = re.compile(
 _SIGNS: Final = ("©", "&copy;", "(c)", "(C)", "opyright", "OPYRIGHT")
 _OTHER_SIGNS: Final = ("ublished", "roduction", "rights", "protected", "(Psyc", "(ABSTRACT", "access")
 """Every notice holds one of these: they are found a hundred times as fast as the patterns rule out that one begins."""
+_BRACKETED_SIGN: Final = re.compile(r"\((?:[cC]\)|Psyc|ABSTRACT)")
 _NOTICE_WORDS: Final = re.compile(
     rf"""(?:{_SIGN}|[Cc]opyright|(?i:rights\s+reserved|published\s+(?:online\s+)?by|open[\s-]access\s+article|licen[cs]e
     |on\s+behalf\s+of|reproduced\s+with|reprinted\s+with|property\s+of|permission|may\s+not\s+be|users\s+may
@@ -80,6 +81,8 @@ def _trailing_notice_start(text: str) -> int:
     """Return where the notice that `text` ends with begins; its length where it ends with none."""
     earliest = max(len(text) - _LONGEST_NOTICE, 0)
     end = text[earliest:]
+    if not _has_sign(end):
+        return len(text)
     for pattern, signs in ((_NOTICE_START, _SIGNS), (_OTHER_START, _OTHER_SIGNS)):
         if not any(sign in end for sign in signs):
             continue
@@ -88,6 +91,13 @@ def _trailing_notice_start(text: str) -> int:
             if _stands_free(text, start) and _all_notice(text, start):
                 return start
     return len(text)
+
+
+def _has_sign(text: str) -> bool:
+    """Is one of the signs in `text`, or what some of them have in common? In most texts none is."""
+    return ("right" in text or "ublished" in text or "roduction" in text or "access" in text or "OPYRIGHT" in text
+            or "©" in text or ("&" in text and "&copy;" in text)
+            or ("(" in text and _BRACKETED_SIGN.search(text) is not None))
 
 
 def _stands_free(text: str, start: int) -> bool:

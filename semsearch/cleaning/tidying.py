@@ -8,7 +8,10 @@ from typing import Final
 
 from semsearch.paper import collapse_white_space
 
-_UNUSUAL: Final = re.compile(r"[^\x20-\x7e\xa1-\xac\xae-\u02ff]| {2,}|^ | $")
+_UNUSUAL: Final = re.compile(
+    r"[^\x20-\x7e\xa1-\xac\xae-\u02ff\u0391-\u03a1\u03a3-\u03c9\u2010-\u2015\u2018-\u2027\u2030-\u2046\u2190-\u2211]"
+)
+"""All but characters that stand for themselves in NFC whatever follows, that can be seen, and the single space."""
 _INVISIBLE: Final = re.compile(
     "[\u00ad\u034f\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufeff]"
 )
@@ -49,8 +52,8 @@ def tidy(text: str) -> str:
     (well-/known), and where the text spells the word with a hyphen elsewhere; a suspended hyphen (pre- and post-)
     keeps its space.
     """
-    is_plain = text.isascii() and text.isprintable() and "  " not in text and not text.startswith(" ")
-    if (is_plain and not text.endswith(" ")) or not _UNUSUAL.search(text):
+    is_usual = text.isprintable() if text.isascii() else not _UNUSUAL.search(text)
+    if is_usual and "  " not in text and text[:1] != " " and text[-1:] != " ":
         return text
     text = _join_broken_words(text)
     text = _INVISIBLE.sub("", text)

@@ -98,6 +98,8 @@ def folded_author(name: str) -> str:
     Small particles are bound to the family name (`jan van _ der _ berg`). ` *` follows capitals that may be initials
     (`smith , ja *`). `""` for no name.
     """
+    if _is_plain(name):
+        return " ".join(name.lower().split())
     family, given, suffix = _parts(_COMMA.sub(",", name))
     marked = not name.isupper()
     if not given:
@@ -109,6 +111,15 @@ def folded_author(name: str) -> str:
         words = f"{_folded_words(tokens[:start], marked)} {last}".strip()
         return _joined("", words, suffix) if suffix else words
     return _joined(comparable(family), _folded_words(given.split(), marked), suffix)
+
+
+def _is_plain(name: str) -> bool:
+    """Return whether a name is but words of ASCII letters that no one could take for more, as most names are."""
+    if not name.isascii() or not name.replace(" ", "").isalpha():
+        return False
+    tokens = name.split()
+    return (_PARTICLES.isdisjoint(tokens) and tokens[-1].lower() not in _SUFFIXES
+            and not any(map(_may_be_initials, tokens)))
 
 
 def _folded_words(tokens: list[str], marked: bool) -> str:

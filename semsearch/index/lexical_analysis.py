@@ -39,15 +39,15 @@ _UNSPACED_RANGES: Final = (
     (0xAC00, 0xD7FB), (0xF900, 0xFAD9), (0x1AFF0, 0x1B16F), (0x20000, 0x323AF))
 _UNSPACED_RUN: Final = re.compile("[" + "".join(f"{chr(a)}-{chr(b)}" for a, b in _UNSPACED_RANGES) + "]+")
 _UNSPACED: Final = "[" + "".join(rf"\x{{{a:X}}}-\x{{{b:X}}}" for a, b in _UNSPACED_RANGES) + "]"
-_WORD: Final = rf"\w\w+|[A-Z]|[-\x{{2010}}\x{{2013}}]\d\b|{_UNSPACED}"
+WORD: Final = rf"\w\w+|[A-Z]|[-\x{{2010}}\x{{2013}}]\d\b|{_UNSPACED}"
 
 # Left out wherever they stand: what is inside a word without being a letter of it (soft hyphens, joiners, marks of
 # direction), and marks above letters that are optional in writing (accents, Hebrew and Arabic vowels).
 _LEFT_OUT: Final = ("\u00ad\u034f\u200e\u200f\u2060-\u2064\u202a-\u202e\u2066-\u2069\ufe00-\ufe0f\ufeff"
                     "\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0640\u064b-\u0652\u0670")
 _LEFT_OUT_CLASS: Final = re.compile(f"[{_LEFT_OUT}]")
-_DOTTED_I: Final = {ord("\u0130"): "I"}
-_TURKISH_I: Final = {ord("\u0130"): "i", ord("I"): "\u0131"}
+_DOTTED_I: Final = "\u0130"
+_DOTLESS_I: Final = "\u0131"
 
 
 # What English questions and abstracts say whatever they are about; left out of what is asked, while papers keep it, so
@@ -88,8 +88,8 @@ class Analyser:
 
     def __init__(self, language: str) -> None:
         self.language = check_language(language)
-        self.tokenizer = _text_analyzer(language)
-        self._folding = _TURKISH_I if language == "turkish" else _DOTTED_I
+        self.tokenizer = text_analyzer(language, Tokenizer.regex(WORD))
+        self._is_turkish = language == "turkish"
         self.habitual = frozenset(self.terms(_HABITUAL) if language == DEFAULT_LANGUAGE else ())
 
     def terms(self, text: str) -> list[str]:
@@ -105,7 +105,7 @@ class Analyser:
     def prepare(self, text: str) -> str:
         """Return a text as it is cut into words: folded, and unspaced scripts as pairs of characters."""
         if text.isascii():
-            return text.translate(self._folding) if self.language == "turkish" else text
+            return text.replace("I", _DOTLESS_I) if self._is_turkish else text
         return _UNSPACED_RUN.sub(_pairs, self._fold(unicodedata.normalize("NFKC", _encodable(text))))
 
     def spans(self, text: str) -> Iterator[TermSpan]:
@@ -123,11 +123,14 @@ class Analyser:
             yield TermSpan(token.text, token.position, sources[first][0], sources[last][1])
 
     def _fold(self, text: str) -> str:
-        return _LEFT_OUT_CLASS.sub("", text.translate(self._folding))
+        if self._is_turkish:
+            text = text.replace("I", _DOTLESS_I)
+        return _LEFT_OUT_CLASS.sub("", text.replace(_DOTTED_I, "i" if self._is_turkish else "I"))
 
 
-def _text_analyzer(language: str) -> TextAnalyzer:
-    builder = TextAnalyzerBuilder(Tokenizer.regex(_WORD)).filter(Filter.remove_long(_LONGEST_TERM_BYTES))
+def text_analyzer(language: str, tokenizer: Tokenizer) -> TextAnalyzer:
+    """Return what makes terms of the words that `tokenizer` finds in a prepared text."""
+    builder = TextAnalyzerBuilder(tokenizer).filter(Filter.remove_long(_LONGEST_TERM_BYTES))
     builder = builder.filter(Filter.lowercase())
     if language == NO_LANGUAGE:
         return builder.filter(Filter.ascii_fold()).build()

@@ -22,6 +22,7 @@ from semsearch.index import manifest as manifests
 from semsearch.index.durable import disk_full, full_disk_named
 from semsearch.index.generations import Generation
 from semsearch.index.lexical_analysis import Analyser
+from semsearch.index.lexical_cutting import Cutter
 from semsearch.index.lexical_index import ANALYSER, DOC, ROW_DTYPE, TEXT, documents_of, remove_scratch
 from semsearch.index.manifest import FORMAT, LEXICAL, LEXICAL_ROWS, is_lexical
 from semsearch.index.paper_table import PaperTable
@@ -156,21 +157,22 @@ def _index(folder: Path, analyser: Analyser, removed: NDArray[np.uint64], texts:
     schema = _schema()
     index = tantivy.Index.open(str(folder)) if (folder / META).exists() else tantivy.Index(schema, path=str(folder))
     index.config_reader("manual")
-    index.register_tokenizer(ANALYSER, analyser.tokenizer)
+    cutter = Cutter(analyser)
+    index.register_tokenizer(ANALYSER, cutter.tokenizer)
     writer = index.writer(heap_size=_HEAP_BYTES, num_threads=1)
     if len(removed):  # by a query: `delete_documents_by_term` takes a number for a signed one and finds nothing
         writer.delete_documents_by_query(Query.term_set_query(index.schema, DOC, removed.tolist()))
     with progress.task("Indexing words", count, "paper") as task:
-        _add(writer, analyser, texts, task)
+        _add(writer, cutter, texts, task)
     writer.commit()
     writer.wait_merging_threads()
 
 
-def _add(writer: tantivy.IndexWriter, analyser: Analyser, texts: Iterator[tuple[int, str]], task: Task) -> None:
+def _add(writer: tantivy.IndexWriter, cutter: Cutter, texts: Iterator[tuple[int, str]], task: Task) -> None:
     for document, text in texts:
         entry = Document()
         entry.add_unsigned(DOC, document)
-        entry.add_text(TEXT, analyser.prepare(text))
+        entry.add_text(TEXT, cutter.cut(text))
         writer.add_document(entry)
         task.advance(1)
 

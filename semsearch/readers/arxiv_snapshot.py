@@ -8,9 +8,9 @@ from typing import Final
 from semsearch.cleaning import latex_to_text
 from semsearch.identifiers import normalise_arxiv, normalise_doi
 from semsearch.paper import Paper
+from semsearch.person_names import author_names
 from semsearch.readers.dates import date_of
 from semsearch.readers.json_documents import text_in
-from semsearch.readers.names import author_names
 from semsearch.readers.parts import Parts
 
 _NAME_PARTS: Final = 3

@@ -7,7 +7,7 @@ from typing import Final
 
 from semsearch.cleaning import clean_title
 from semsearch.paper import collapse_white_space
-from semsearch.readers.names import author_names, given_first
+from semsearch.person_names import author_names, given_first
 
 _AND: Final = re.compile(r"\\.|[{}]|\s+and(?=\s)", re.DOTALL | re.IGNORECASE)
 _COMMA: Final = re.compile(r"\\.|[{},]", re.DOTALL)

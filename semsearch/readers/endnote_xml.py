@@ -8,9 +8,9 @@ from typing import BinaryIO, Final
 
 from semsearch.identifiers import normalise_arxiv, normalise_doi, normalise_pmid
 from semsearch.paper import Paper
+from semsearch.person_names import given_first
 from semsearch.readers.base import Format, ReadItem, RecordCounter
 from semsearch.readers.dates import date_of, year_of
-from semsearch.readers.names import given_first
 from semsearch.readers.parts import Parts
 from semsearch.readers.text import sniff_text
 from semsearch.readers.xml_counting import ElementCounter

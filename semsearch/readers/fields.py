@@ -17,8 +17,8 @@ from semsearch.identifiers import (
     normalise_pmid,
 )
 from semsearch.paper import Paper, collapse_white_space, content_id
+from semsearch.person_names import author_names
 from semsearch.readers.dates import date_of, year_of
-from semsearch.readers.names import author_names
 
 NO_TEXT: Final = "neither title nor abstract"
 
@@ -192,7 +192,7 @@ def _first(values: Mapping[str, object], field: str) -> object:
     """Return the first value that is filled in under one of the field's names, None where none is."""
     for name in ALIASES[field]:
         value = values.get(name)
-        if not _is_empty(value):
+        if value is not None and not _is_empty(value):
             return value
     return None
 
@@ -277,7 +277,7 @@ def _named_identifiers(values: Mapping[str, object], own_id: str, url: str) -> d
         value = _first(values, field)
         if isinstance(value, float) and math.isfinite(value) and value.is_integer():
             value = int(value)
-        return collapse_white_space(_loose_text(value))
+        return "" if value is None else collapse_white_space(_loose_text(value))
 
     found = {}
     for kind, normalise in _NORMALISE.items():

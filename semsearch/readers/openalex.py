@@ -9,11 +9,11 @@ from typing import BinaryIO, Final
 
 from semsearch.identifiers import normalise_arxiv, normalise_doi, normalise_openalex, normalise_pmid
 from semsearch.paper import Paper
+from semsearch.person_names import author_names
 from semsearch.readers.base import Format, ReadItem
 from semsearch.readers.dates import date_of, year_of
 from semsearch.readers.json_counting import JsonPaperCounter
 from semsearch.readers.json_documents import json_head, part_of, read_json, text_in, texts_in
-from semsearch.readers.names import author_names
 from semsearch.readers.parts import Parts
 
 _EVIDENT: Final = re.compile(

@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from typing import BinaryIO, Final
 
 from semsearch.identifiers import normalise_doi
+from semsearch.person_names import given_first, initials_first
 from semsearch.readers.base import VALUE_CHARACTERS, Format, ReadItem
 from semsearch.readers.dates import date_of
 from semsearch.readers.fields import field_name
-from semsearch.readers.names import given_first, initials_first
 from semsearch.readers.parts import Parts
 from semsearch.readers.tagged import (
     LineHeads,

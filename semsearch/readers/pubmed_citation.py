@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import Final
 
 from semsearch.identifiers import normalise_doi
+from semsearch.person_names import initials_first
 from semsearch.readers.dates import date_of
-from semsearch.readers.names import initials_first
 from semsearch.readers.parts import Parts
 from semsearch.readers.tagged import pmid_in
 

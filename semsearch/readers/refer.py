@@ -18,10 +18,10 @@ from semsearch.identifiers import (
     normalise_pmid,
 )
 from semsearch.paper import Paper, collapse_white_space, content_id, first_sentence
+from semsearch.person_names import given_first
 from semsearch.readers.base import VALUE_CHARACTERS, Format, Located, Reading, ReadItem, Rejected
 from semsearch.readers.dates import date_of, year_of
 from semsearch.readers.fields import NO_TEXT
-from semsearch.readers.names import given_first
 from semsearch.readers.plain_text import TOO_SHORT, is_fragment
 from semsearch.readers.text import TextLines, sniff_text
 

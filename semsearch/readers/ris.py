@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from typing import BinaryIO, Final
 
 from semsearch.identifiers import normalise_arxiv, normalise_doi, normalise_pmid
+from semsearch.person_names import given_first, initials_first, split_names
 from semsearch.readers.base import VALUE_CHARACTERS, Format, ReadItem
-from semsearch.readers.names import given_first, initials_first, split_names
 from semsearch.readers.parts import Parts
 from semsearch.readers.tagged import (
     LineHeads,

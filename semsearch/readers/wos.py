@@ -11,8 +11,8 @@ from collections.abc import Iterator, Sequence
 from typing import BinaryIO, Final
 
 from semsearch.identifiers import normalise_doi
+from semsearch.person_names import given_first
 from semsearch.readers.base import VALUE_CHARACTERS, Format, ReadItem
-from semsearch.readers.names import given_first
 from semsearch.readers.parts import Parts
 from semsearch.readers.tagged import (
     LineHeads,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final, NamedTuple
 
-from semsearch.readers.names import is_group
+from semsearch.person_names import is_group
 
 _SUFFIXES: Final = frozenset({"jr", "jr.", "sr", "sr.", "ii", "iii", "iv"})
 _PARTICLES: Final = frozenset("""van von de der den del della di da dos das du la le ten ter zu zur af av bin ibn al

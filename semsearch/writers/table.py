@@ -83,9 +83,11 @@ def write_paper(paper: Paper, stream: TextIO, look: Look, more: Sequence[tuple[s
 
 def write_fields(fields: Iterable[tuple[str, str]], stream: TextIO, look: Look) -> None:
     """Write labels in a column and texts beside them, wrapped; empty texts are left out."""
-    for label, text in fields:
-        for number, line in enumerate(wrap(text, max(look.width - _LABEL_COLUMNS, _NARROWEST))):
-            stream.write(f"{look.dim(pad('' if number else label, _LABEL_COLUMNS))}{line}\n")
+    shown = list(fields)
+    columns = max([_LABEL_COLUMNS, *(display_width(label) + 1 for label, _ in shown)])
+    for label, text in shown:
+        for number, line in enumerate(wrap(text, max(look.width - columns, _NARROWEST))):
+            stream.write(f"{look.dim(pad('' if number else label, columns))}{line}\n")
 
 
 def write_columns(header: Sequence[str], rows: Sequence[Sequence[str]], stream: TextIO, look: Look) -> None:

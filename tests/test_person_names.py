@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from semsearch.readers.names import given_first, initials_first
+from semsearch.person_names import given_first, initials_first
 
 
 @pytest.mark.parametrize(
