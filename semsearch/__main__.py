@@ -1,6 +1,6 @@
 """`python -m semsearch` is the command `semsearch`."""
 
-from semsearch.cli import main
+from semsearch.cli import run
 
 if __name__ == "__main__":
-    main(prog_name="semsearch")
+    run()

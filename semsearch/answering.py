@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -12,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from semsearch.asking import Asked, Likes
-from semsearch.candidates import Candidates, Scoring, Words
+from semsearch.candidates import Candidates, Scoring, Words, cosine_estimate
 from semsearch.filters import Filter
 from semsearch.fusion import HEAD, diversified, scaled, smoothed
 from semsearch.index.reader import IndexReader
@@ -31,6 +32,7 @@ _DIVERSE_FROM: Final = 5
 _ENCODED_HIGHLIGHTS: Final = 20
 """So many hits get the sentence that is nearest in meaning; in a longer list the others get the one with most words."""
 
+_DECIMALS: Final = 6
 Signals = dict[str, float | int | str | bool]
 
 
@@ -104,7 +106,10 @@ class Answering:
         with spent.on("search"):
             scoring = self._scoring(asked, options)
             pool = self._smoothed(scoring.best(_pool_size(k, options), mask, options.min_score), options)
-            found = self._found(pool, asked, options, encoded)
+            if options.rerank is None and options.diversity == 0:  # no other will become a hit
+                named = np.isin(pool.rows, [row for row, _ in asked.first])
+                pool = pool.at((np.arange(len(pool.rows)) < k) | named)
+            found = self._found(pool, asked, options, encoded, scoring)
         if options.rerank is not None:
             with spent.on("rerank"):
                 found = self._reranked(found, asked, options.rerank, max(options.rerank_depth, k))
@@ -133,11 +138,16 @@ class Answering:
 
     def _scoring(self, asked: Asked, options: SearchOptions) -> Scoring:
         near = self._nearness(asked) if _by_meaning(options) else None
+        without = asked.likes.rows | self._reader.hidden if asked.likes else self._reader.hidden
         words = None
         if options.mode is not Mode.DENSE:
-            without = asked.likes.rows | self._reader.hidden if asked.likes else self._reader.hidden
             words = Words(self._reader.lexical, asked.words, self._reader.lexical.best_score(asked.words, without))
-        return Scoring(options.mode, options.weight, near, words)
+        estimate = None
+        if options.mode is Mode.HYBRID and near is not None and words is not None and not self._known.is_complete:
+            has_vector = ~self._known.lacking()
+            has_vector[list(without)] = False
+            estimate = cosine_estimate(near, words, has_vector)  # of the whole index, whatever the filter
+        return Scoring(options.mode, options.weight, near, words, estimate)
 
     def _nearness(self, asked: Asked) -> Nearness:
         if asked.likes is None:
@@ -156,31 +166,27 @@ class Answering:
         scores = smoothed(head.fused, self._known.vectors_of(head.rows), options.smoothing)
         return replace(head, scores=scores).best_first().followed_by(tail)
 
-    def _found(self, pool: Candidates, asked: Asked, options: SearchOptions, encoded: frozenset[int]) -> list[_Found]:
+    def _found(self, pool: Candidates, asked: Asked, options: SearchOptions, encoded: frozenset[int], scoring: Scoring
+               ) -> list[_Found]:
         """Return candidates with their signals, in their order."""
         several = asked.likes is not None and not _is_one(asked.likes)
         name = "likeness" if several else "cosine"
         kind = {Mode.HYBRID: "hybrid", Mode.LEXICAL: "bm25", Mode.DENSE: "hybrid" if several else "cosine"}
         nearest = _nearest_likes(asked.likes, self._known.vectors_of(pool.rows)) if asked.likes else []
-        found = []
+        parts = {name: pool.nearness, f"{name}_estimate": scoring.estimated(pool), "bm25": pool.bm25}
+        if options.mode is Mode.HYBRID and options.smoothing > 0:
+            parts["fused"] = pool.fused
+        values = {what: _rounded(part) for what, part in parts.items()}
+        ranks = {f"{name}_rank": pool.nearness_ranks.tolist(), "bm25_rank": pool.bm25_ranks.tolist()}
+        scores, found = _rounded(pool.scores), []
         for n, row in enumerate(pool.rows.tolist()):
-            signals: Signals = {}
-            if not np.isnan(pool.nearness[n]):
-                signals[name] = _rounded(pool.nearness[n])
-            if pool.nearness_ranks[n]:
-                signals[f"{name}_rank"] = int(pool.nearness_ranks[n])
-            if not np.isnan(pool.bm25[n]):
-                signals["bm25"] = _rounded(pool.bm25[n])
-            if pool.bm25_ranks[n]:
-                signals["bm25_rank"] = int(pool.bm25_ranks[n])
-            if options.mode is Mode.HYBRID and options.smoothing > 0:
-                signals["fused"] = _rounded(pool.fused[n])
+            signals: Signals = {what: value[n] for what, value in values.items() if not math.isnan(value[n])}
+            signals |= {what: rank[n] for what, rank in ranks.items() if rank[n]}
             if nearest:
                 signals["nearest_like"], signals["nearest_like_cosine"] = nearest[n]
             if row in encoded:
                 signals["encoded_on_demand"] = True
-            score = pool.scores[n]
-            found.append(_Found(row, 0.0 if np.isnan(score) else _rounded(score), kind[options.mode], signals))
+            found.append(_Found(row, 0.0 if math.isnan(scores[n]) else scores[n], kind[options.mode], signals))
         return found
 
     def _reranked(self, found: list[_Found], asked: Asked, model: str, depth: int) -> list[_Found]:
@@ -196,9 +202,9 @@ class Answering:
         papers = self._reader.papers.get([each.row for each in head])
         with self._progress.task("Reranking", len(head), "paper") as task:
             scores = self._reranker(model).score(asked.text, [paper.text for paper in papers], task.advance)
-        anew = [_Found(each.row, _rounded(score), SCORE_KIND,
+        anew = [_Found(each.row, score, SCORE_KIND,
                        {**each.signals, each.score_kind: each.score, "rank_before": rank})
-                for rank, (each, score) in enumerate(zip(head, scores, strict=True), 1)]
+                for rank, (each, score) in enumerate(zip(head, _rounded(scores), strict=True), 1)]
         return [*sorted(anew, key=lambda each: -each.score), *found[depth:]]
 
     def _diverse(self, found: list[_Found], k: int, diversity: float) -> list[_Found]:
@@ -224,7 +230,8 @@ class Answering:
             if options.min_score is not None:
                 named = {row: what for row, what in named.items() if row in there}
             else:
-                there |= {each.row: each for each in self._found(scoring.score(missing), asked, options, frozenset())}
+                also = self._found(scoring.score(missing), asked, options, frozenset(), scoring)
+                there |= {each.row: each for each in also}
         best = max((each.score for each in found), default=0.0)
         kind = found[0].score_kind if found else ""
         first = [replace(there[row], score=max(best, there[row].score), score_kind=kind or there[row].score_kind,
@@ -284,10 +291,10 @@ def _nearest_likes(likes: Likes, vectors: NDArray[np.float32]) -> list[tuple[str
         return []
     cosines = vectors @ likes.vectors.T
     nearest = cosines.argmax(axis=1)
-    return [(likes.names[place], _rounded(cosines[n, place])) for n, place in enumerate(nearest)]
+    return list(zip([likes.names[place] for place in nearest], _rounded(cosines.max(axis=1)), strict=True))
 
 
-def _rounded(score: np.float32) -> float:
-    """Return a score for display; rounding of unit vectors can leave a cosine at 1.0000001."""
-    value = round(float(score), 6)
-    return 1.0 if 1.0 < value < 1.00001 else value
+def _rounded(scores: NDArray[np.float32]) -> list[float]:
+    """Return `(n,)` scores for display; rounding of unit vectors can leave a cosine at 1.0000001."""
+    values = np.round(scores.astype(np.float64), _DECIMALS)
+    return [1.0 if 1.0 < value < 1.00001 else value for value in values.tolist()]

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from semsearch.cleaning import clean_abstract
 from semsearch.encoding import Encoder, Vectors
 from semsearch.errors import AmbiguousPaper, EmptyQuery, PaperNotFound
 from semsearch.identifiers import alias_key, spellings
@@ -99,7 +98,7 @@ class Asking:
         rows += [row for found in placed for row in found]
         liked_rows = np.unique(np.asarray(rows, np.int64))
         unliked_rows = np.unique(np.asarray([self._reader.find(name) for name in unlike], np.int64))
-        clean = [clean_abstract(text, "latex") for text in texts]  # as the papers were
+        clean = _cleaned(texts)
         strangers = [paper for paper, found in zip(papers, placed, strict=True) if not found]
         liked = self._reader.papers.get(liked_rows.tolist())
         likes = None
@@ -173,3 +172,12 @@ class Asking:
         """Return a note where the question has more words, and so more tokens, than the model reads."""
         words, limit = question.count(" ") + 1, self._reader.manifest.encoder.max_tokens
         return (f"The question has {words:,} words; the model reads its first {limit:,} tokens.",) * (words > limit)
+
+
+def _cleaned(texts: Sequence[str]) -> list[str]:
+    """Return texts cleaned as the abstracts of papers were."""
+    if not texts:
+        return []
+    from semsearch.cleaning import clean_abstract  # its patterns take long to compile, and few questions need them
+
+    return [clean_abstract(text, "latex") for text in texts]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from semsearch.encoding import EncodedTexts, EncoderIdentity, EncoderRequest, Vectors
+from semsearch.encoding import EncodedTexts, EncoderIdentity, EncoderRequest, Vectors, unit_rows
 from semsearch.errors import EncodingFailed, ModelError, ModelUnusable
 from semsearch.half_precision import HalfPrecision
 from semsearch.model_loading import check_device, encodable, hub_offline, set_environment, silence, untrained_weights
@@ -34,10 +34,7 @@ CPU_BATCH_TOKENS: Final = 1024
 """Tokens at a time on a CPU, padding included: four abstracts. Larger batches leave its cache and pad more."""
 GPU_BATCH_TOKENS: Final = 65_536
 MOST_BATCH_TEXTS: Final = 512
-NORM_TOLERANCE: Final = 1e-3
-"""How far from 1 a norm may be before the row counts as no unit vector; float32 stays within 1e-6."""
 
-_SHOWN_CHARACTERS: Final = 60
 _NOT_USED_FOR_VECTORS: Final = re.compile(r"(^|\.)(pooler|lm_head|cls|classifier|qa_outputs)(\.|$)")
 
 
@@ -182,23 +179,6 @@ def choose_device(asked: str) -> str:
         raise ModelError(f"The device {asked} is not there: torch {torch.__version__} has {', '.join(there)}.",
                          "Give one of these with --device, or install a build of torch for your device.")
     return asked
-
-
-def unit_rows(vectors: Vectors, texts: Sequence[str]) -> Vectors:
-    """Return `vectors`, `(n, d)` float32, with each row's norm 1 as closely as float32 allows.
-
-    Raises EncodingFailed, with the beginning of the text, for a row that is not finite or whose norm is further than
-    0.001 from 1.
-    """
-    norms = np.linalg.norm(vectors.astype(np.float64), axis=1)
-    wrong = np.flatnonzero(~(np.abs(norms - 1.0) <= NORM_TOLERANCE))  # NaN compares false
-    if wrong.size:
-        row = int(wrong[0])
-        shown = texts[row][:_SHOWN_CHARACTERS]
-        what = f"a vector of norm {norms[row]:g}" if np.isfinite(norms[row]) else "a vector that is not finite"
-        raise EncodingFailed(f"The model made {what} of the text {shown!r} ({wrong.size} of {len(texts)} texts).",
-                             "Its files may be damaged: fetch the model again, or give another.")
-    return np.ascontiguousarray(vectors / norms[:, None], dtype=np.float32)
 
 
 def _load(local: LocalModel, identity: EncoderIdentity, device: str, trust_remote_code: bool) -> SentenceTransformer:

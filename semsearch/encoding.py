@@ -9,10 +9,15 @@ from typing import Final, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from semsearch.errors import EncodingFailed
+
 DEFAULT_MODEL: Final = "sentence-transformers/all-MiniLM-L6-v2"
 FLOAT32: Final = "float32"
 INT8: Final = "int8"
 PRECISIONS: Final = (FLOAT32, INT8)
+NORM_TOLERANCE: Final = 1e-3
+"""How far from 1 a norm may be before the row counts as no unit vector; float32 stays within 1e-6."""
+_SHOWN_CHARACTERS: Final = 60
 
 Vectors = NDArray[np.float32]
 
@@ -83,3 +88,20 @@ class Encoder(Protocol):
     def encode_queries(self, texts: Sequence[str]) -> Vectors:
         """Return the `(n, d)` float32 unit vectors of questions, in their order."""
         ...
+
+
+def unit_rows(vectors: Vectors, texts: Sequence[str]) -> Vectors:
+    """Return `vectors`, `(n, d)` float32, with each row's norm 1 as closely as float32 allows.
+
+    Raises EncodingFailed, with the beginning of the text, for a row that is not finite or whose norm is further than
+    0.001 from 1.
+    """
+    norms = np.linalg.norm(vectors.astype(np.float64), axis=1)
+    wrong = np.flatnonzero(~(np.abs(norms - 1.0) <= NORM_TOLERANCE))  # NaN compares false
+    if wrong.size:
+        row = int(wrong[0])
+        shown = texts[row][:_SHOWN_CHARACTERS]
+        what = f"a vector of norm {norms[row]:g}" if np.isfinite(norms[row]) else "a vector that is not finite"
+        raise EncodingFailed(f"The model made {what} of the text {shown!r} ({wrong.size} of {len(texts)} texts).",
+                             "Its files may be damaged: fetch the model again, or give another.")
+    return np.ascontiguousarray(vectors / norms[:, None], dtype=np.float32)

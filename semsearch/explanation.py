@@ -10,13 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from semsearch.asking import Asked
+from semsearch.candidates import Words, cosine_estimate
 from semsearch.encoding import Vectors
 from semsearch.errors import PaperNotFound
 from semsearch.filters import Filter
-from semsearch.fusion import HEAD, best_first, fused_scores, smoothed
+from semsearch.fusion import HEAD, CosineEstimate, best_first, bm25_shares, fused_scores, smoothed
 from semsearch.highlight import Highlighter, passages_of
 from semsearch.index.reader import IndexReader
 from semsearch.known_vectors import KnownVectors
+from semsearch.nearness import ToOne
 from semsearch.paper import Paper
 from semsearch.ranking import DEFAULT_SMOOTHING, DEFAULT_WEIGHT
 
@@ -67,7 +69,8 @@ class Explanation:
 
     Ranks count from 1 among the `candidates`: the papers that neither deletion nor filter nor the question's own
     phrases keep out; where the paper itself is kept out, they are those that it would have. `hybrid` is
-    `weight` x cosine + (1 - `weight`) x BM25 / `best_bm25`. `missing`: words of the question that are not in the paper.
+    `weight` x cosine + (1 - `weight`) x BM25 / `best_bm25`. `cosine_estimate`: what stands for the cosine of a paper
+    that has no vector yet. `missing`: words of the question that are not in the paper.
     `sentences`: best first. `obstacles`: what keeps it out of the answers or out of one side of the score. `notes`:
     what else decides.
     """
@@ -88,6 +91,7 @@ class Explanation:
     sentences: tuple[Sentence, ...]
     obstacles: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    cosine_estimate: float | None = None
 
     def as_dict(self) -> dict[str, object]:
         """Return the explanation as it is written to JSON."""
@@ -95,8 +99,9 @@ class Explanation:
             "id": self.paper.id, "title": self.paper.title, "question": self.question, "candidates": self.candidates,
             "score": self.hybrid.score, "rank": self.hybrid.rank, "weight": self.weight,
             "fused": self.fused.score, "fused_rank": self.fused.rank, "smoothing": self.smoothing,
-            "cosine": self.cosine.score, "cosine_rank": self.cosine.rank, "bm25": self.bm25.score,
-            "bm25_rank": self.bm25.rank, "best_bm25": self.best_bm25,
+            "cosine": self.cosine.score, "cosine_rank": self.cosine.rank,
+            "cosine_estimate": self.cosine_estimate, "bm25": self.bm25.score, "bm25_rank": self.bm25.rank,
+            "best_bm25": self.best_bm25,
             "terms": [{"word": term.word, "term": term.term, "in_question": term.in_question,
                        "in_paper": term.in_paper, "bm25": term.bm25, "share": term.share} for term in self.terms],
             "missing": list(self.missing), "field": self.field,
@@ -131,7 +136,11 @@ def explain(searcher: Searcher, name: str, question: str, weight: float = DEFAUL
     allowed &= said if passing is None else said & passing
     cosines, bm25 = _all_cosines(reader.manifest.papers, searcher.vectors, asked.vector), _all_bm25(reader, asked.words)
     best = reader.lexical.best_score(asked.words, reader.hidden)
-    fused = fused_scores(cosines, bm25, best, weight)
+    estimate = _estimate(searcher, asked, best)
+    fused = fused_scores(cosines, bm25, best, weight, estimate)
+    unfound = np.isnan(cosines) & (bm25 == 0)  # without a vector and without a word
+    unfound[[first for first, _ in asked.first]] = False
+    fused[unfound] = np.nan
     scores = _with_neighbours(searcher.vectors, fused, allowed)
     [passage] = passages_of([paper])
     [by_sentence] = Highlighter(searcher.encoder, reader.lexical).cosines([passage], asked.vector)
@@ -143,7 +152,7 @@ def explain(searcher: Searcher, name: str, question: str, weight: float = DEFAUL
         _part(fused, row, allowed), _part(cosines, row, allowed),
         _part(np.where(bm25 > 0, bm25, np.float32(np.nan)), row, allowed), round(best, _DECIMALS), terms, missing,
         passage.field, tuple(sorted(sentences, key=lambda sentence: -sentence.cosine)), obstacles,
-        tuple(_notes(asked, row)))
+        tuple(_notes(asked, row)), _estimated(estimate, cosines[row], bm25[row], best))
 
 
 def _row_of(reader: IndexReader, name: str) -> int:
@@ -161,11 +170,28 @@ def _row_of(reader: IndexReader, name: str) -> int:
 def _with_neighbours(known: KnownVectors, fused: NDArray[np.float32], allowed: NDArray[np.bool_]
                      ) -> NDArray[np.float32]:
     """Return the `(papers,)` scores that papers are ranked by, as `semsearch.answering` makes them."""
-    rows = np.flatnonzero(allowed)
+    rows = np.flatnonzero(allowed & ~np.isnan(fused))
     head = rows[best_first(fused[rows], rows)[:HEAD]]
     scores = fused.copy()
     scores[head] = smoothed(fused[head], known.vectors_of(head), DEFAULT_SMOOTHING)
     return scores
+
+
+def _estimate(searcher: Searcher, asked: Asked, best: float) -> CosineEstimate | None:
+    """Return what stands for the cosines of papers without a vector, None where all have one."""
+    if searcher.vectors.is_complete or asked.vector is None:
+        return None
+    has_vector = ~searcher.vectors.lacking()
+    has_vector[list(searcher.reader.hidden)] = False
+    words = Words(searcher.reader.lexical, asked.words, best)
+    return cosine_estimate(ToOne(searcher.vectors, asked.vector), words, has_vector)
+
+
+def _estimated(estimate: CosineEstimate | None, cosine: np.float32, bm25: np.float32, best: float) -> float | None:
+    """Return the estimate for a paper that has no vector but words of the question."""
+    if estimate is None or not np.isnan(cosine) or bm25 == 0:
+        return None
+    return round(float(estimate.of(bm25_shares(np.array([bm25]), best))[0]), _DECIMALS)
 
 
 def _all_cosines(papers: int, known: KnownVectors, vector: Vectors) -> NDArray[np.float32]:
@@ -198,7 +224,7 @@ def _part(scores: NDArray[np.float32], row: int, allowed: NDArray[np.bool_]) -> 
 def _ranked(scores: NDArray[np.float32], row: int, allowed: NDArray[np.bool_], asked: Asked) -> Part:
     """Return the score that the paper has among the answers, where one that the question names has the best of all."""
     if allowed[row] and row in {first for first, _ in asked.first}:
-        return Part(round(float(scores[allowed].max()), _DECIMALS), 1)
+        return Part(round(float(np.nanmax(scores[allowed])), _DECIMALS), 1)
     return _part(scores, row, allowed)
 
 

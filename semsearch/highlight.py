@@ -19,6 +19,17 @@ if TYPE_CHECKING:
 __all__ = ["Highlighter", "Passage", "passages_of", "split_sentences"]
 
 _COSINE_DECIMALS = 6
+_LEAST_SENTENCES = 3
+"""So many sentences of a passage are compared by meaning, whatever they share with the question."""
+_WORTH = 0.3
+"""A sentence that shares less than this part of what the best shares is not compared by meaning."""
+_PIECE_CHARACTERS = 4
+_PIECE_WEIGHT = 0.2
+"""How much a shared piece of a word counts beside a shared word.
+
+Measured on 60 questions to the collections of docs/quality.md: by these numbers 590 of 600 answers keep the sentence
+that is nearest of all, and three quarters of the text are encoded.
+"""
 
 
 class Passage(NamedTuple):
@@ -60,9 +71,10 @@ class Highlighter:
                   ) -> list[Highlight | None]:
         """Return the highlight of each paper, in their order; None for a paper that has no text.
 
-        With `query_vector`, a unit vector `(d,)`, it is the sentence of the highest cosine to it; all sentences of all
-        papers are encoded together. Without, it is the sentence that has most different terms of `query`, its cosine
-        None; the first sentence where none has any. Of equal sentences it is the first.
+        With `query_vector`, a unit vector `(d,)`, it is the sentence of the highest cosine to it, among those that
+        share enough with `query` to be worth a look; those of all papers are encoded together. Without, it is the
+        sentence that has most different terms of `query`, its cosine None; the first sentence where none has any. Of
+        equal sentences it is the first.
 
         Raises:
             ModelError: as encoding does.
@@ -71,6 +83,7 @@ class Highlighter:
         words = [self._matched(passage.text, query) for passage in passages]
         if query_vector is None or self._encoder is None:
             return [self._by_words(passage, spans, query) for passage, spans in zip(passages, words, strict=True)]
+        passages = [_worth_a_look(passage, spans, query) for passage, spans in zip(passages, words, strict=True)]
         return [_marked(passage, int(np.argmax(cosines)), float(cosines.max()), spans) if len(cosines) else None
                 for passage, spans, cosines in zip(passages, words, self.cosines(passages, query_vector), strict=True)]
 
@@ -114,6 +127,26 @@ def _by_sentence(passage: Passage, spans: Sequence[tuple[int, int]]) -> list[lis
             number += 1
         found[number].append((start, end))
     return found
+
+
+def _worth_a_look(passage: Passage, spans: Sequence[tuple[int, int]], query: LexicalQuery | None) -> Passage:
+    """Return a passage with the sentences that may be the nearest: encoding those that share little takes long.
+
+    What counts is how many different words a sentence shares with the question, and how many pieces of words, by the
+    root of its length. Where it shares none of them, as in another language, all are kept.
+    """
+    if query is None or query.is_empty or len(passage.sentences) <= _LEAST_SENTENCES:
+        return passage
+    asked = f" {' '.join(query.text.casefold().split())} "
+    pieces = {asked[start:start + _PIECE_CHARACTERS] for start in range(len(asked) - _PIECE_CHARACTERS + 1)}
+    shares = []
+    for (start, end), inside in zip(passage.sentences, _by_sentence(passage, spans), strict=True):
+        sentence = f" {passage.text[start:end].casefold()} "
+        shared = len({passage.text[first:last].casefold() for first, last in inside})
+        shares.append((shared + _PIECE_WEIGHT * sum(piece in sentence for piece in pieces)) / (end - start + 1)**0.5)
+    least = min(_WORTH * max(shares), sorted(shares)[-_LEAST_SENTENCES])
+    return passage._replace(sentences=[place for place, share in zip(passage.sentences, shares, strict=True)
+                                       if share >= least])
 
 
 def _marked(passage: Passage, best: int, cosine: float | None, spans: Sequence[tuple[int, int]]) -> Highlight:

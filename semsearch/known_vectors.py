@@ -44,6 +44,11 @@ class KnownVectors:
         """Whether every paper has one."""
         return self.count == self._reader.manifest.papers
 
+    @property
+    def is_exact(self) -> bool:
+        """Whether a search finds all that are nearest, and not most of them by a structure."""
+        return self._reader.vectors.is_exact
+
     def lacking(self) -> NDArray[np.bool_]:
         """Return `(papers,)` bool by row: which have no vector."""
         self._read_log()

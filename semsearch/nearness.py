@@ -30,6 +30,11 @@ class Nearness(Protocol):
         """Whether the score is a cosine, and not made of several."""
         ...
 
+    @property
+    def is_exact(self) -> bool:
+        """Whether `search` misses none."""
+        ...
+
     def search(self, k: int, allowed: NDArray[np.bool_] | None) -> Ranking:
         """Return the k nearest of the allowed rows, best first, ties by row."""
         ...
@@ -51,6 +56,11 @@ class ToOne:
     def __init__(self, index: KnownVectors, vector: Vectors) -> None:
         self._index, self.vector = index, vector
 
+    @property
+    def is_exact(self) -> bool:
+        """Whether `search` misses none."""
+        return self._index.is_exact
+
     def search(self, k: int, allowed: NDArray[np.bool_] | None) -> Ranking:
         """Return the k nearest of the allowed rows, best first, ties by row."""
         return self._index.search(self.vector, k, allowed)
@@ -71,6 +81,7 @@ class ToSeveral:
     """
 
     is_cosine = False
+    is_exact = True
 
     def __init__(self, index: KnownVectors, liked: Vectors, unliked: Vectors) -> None:
         """Take `(m, d)` and `(u, d)` float32 unit vectors; m is at least 1."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from contextlib import suppress
 from dataclasses import replace
-from importlib import metadata
 from pathlib import Path
 from typing import Final, Protocol, runtime_checkable
 
@@ -76,7 +75,7 @@ class LocalModels:
 
         None where the request names another model, trusts foreign code, or is for another device than the CPU.
         """
-        if request.trust_remote_code or not _runs_on_cpu(request.device):
+        if request.trust_remote_code or not runs_on_cpu(request.device):
             return None
         if (request.model, request.revision, request.max_tokens) != (
                 identity.model, identity.revision, identity.max_tokens):
@@ -90,12 +89,12 @@ class LocalModels:
 
         It takes seconds; whatever ends it early, the user too, is noted at most.
         """
-        from semsearch.exported.export import NotExportable, can_export, export, is_prepared
-
         if self._loaded is None:
             return
+        from semsearch.exported.export import NotExportable, can_export, export, is_prepared
+
         request, encoder = self._loaded
-        if (request.trust_remote_code or not _runs_on_cpu("auto") or not can_export(encoder)
+        if (request.trust_remote_code or not runs_on_cpu("auto") or not can_export(encoder)
                 or is_prepared(encoder.identity.fingerprint)):
             return
         try:
@@ -155,7 +154,7 @@ def prepare_quick_answers(provider: EncoderProvider, progress: Progress) -> None
         provider.prepare_quick(progress)
 
 
-def _runs_on_cpu(device: str) -> bool:
+def runs_on_cpu(device: str) -> bool:
     """Return whether an encoder for this device would run on the CPU, told without importing torch."""
     if device != "auto":
         return device == "cpu"
@@ -163,6 +162,8 @@ def _runs_on_cpu(device: str) -> bool:
 
 
 def _version_of_torch() -> str:
+    from importlib import metadata
+
     try:
         return metadata.version("torch")
     except metadata.PackageNotFoundError:

@@ -11,21 +11,13 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from semsearch.encoder import choose_device
 from semsearch.errors import EncodingFailed, ModelError, ModelUnusable
 from semsearch.model_loading import check_device, encodable, hub_offline, set_environment, silence, untrained_weights
-from semsearch.models import (
-    CROSS_ENCODER,
-    LocalModel,
-    needs_another_repository,
-    refuse_foreign_activation,
-    refuse_foreign_code,
-    resolve_model,
-)
-from semsearch.models.cross_encoder import WAY_OUT
 
 if TYPE_CHECKING:
     from sentence_transformers import CrossEncoder
+
+    from semsearch.models import LocalModel
 
 SCORE_KIND: Final = "rerank"
 CPU_BATCH: Final = 8
@@ -105,6 +97,8 @@ class CrossEncoderReranker:
 
     def _checked(self, scores: NDArray[np.float32], texts: Sequence[str]) -> NDArray[np.float32]:
         if scores.shape != (len(texts),):
+            from semsearch.models.cross_encoder import WAY_OUT
+
             raise ModelUnusable(f"The model {self._name} gives {scores.size} numbers for {len(texts)} pairs.", WAY_OUT)
         wrong = np.flatnonzero(~np.isfinite(scores))
         if wrong.size:
@@ -123,6 +117,10 @@ def load_reranker(model: str, *, revision: str | None = None, device: str = "aut
     a pair, makes no working model, or needs code from its repository without `trust_remote_code`; ModelError where the
     device is not there.
     """
+    from semsearch.encoder import choose_device
+    from semsearch.models import CROSS_ENCODER, refuse_foreign_activation, refuse_foreign_code, resolve_model
+    from semsearch.models.cross_encoder import WAY_OUT
+
     check_device(device)
     local = resolve_model(model, revision, allow_download=allow_download, kind=CROSS_ENCODER)
     refuse_foreign_code(local.name, local.folder, trust_remote_code)
@@ -141,6 +139,8 @@ def load_reranker(model: str, *, revision: str | None = None, device: str = "aut
 
 
 def _load(local: LocalModel, device: str, trust_remote_code: bool) -> CrossEncoder:
+    from semsearch.models import needs_another_repository
+
     fetches_code = trust_remote_code and needs_another_repository(local.folder)
     with hub_offline(unless=fetches_code):
         try:

@@ -26,6 +26,7 @@ from semsearch.index.state import State, change_state
 from semsearch.known_vectors import KnownVectors
 from semsearch.ranking import Hit, Mode, SearchOptions
 from semsearch.search import Searcher
+from semsearch.spelling import spelt_index
 from semsearch.writers.atom import Entry, Feed
 
 FEED_ENTRIES: Final = 100
@@ -212,7 +213,8 @@ def _likes_left(reader: IndexReader, search: SavedSearch) -> tuple[list[str], li
             left.append(like)
     if search.likes and not left and not search.question:
         raise PaperNotFound(f"{search.name}: none of the papers that others were to be like is left in the index.",
-                            f"Give it others: semsearch watch add {search.name} --replace --like ID")
+                            f"Give it others: semsearch watch add{spelt_index(reader.folder)} {search.name} --replace "
+                            "--like ID")
     return left, notes
 
 

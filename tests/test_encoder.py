@@ -17,8 +17,8 @@ import safetensors.numpy
 from network_guard import network_forbidden
 from tiny_model import MAX_TOKENS, change_json, make_tiny_model, write_json
 
-from semsearch.encoder import SentenceTransformerEncoder, choose_device, load_encoder, unit_rows
-from semsearch.encoding import DEFAULT_MODEL, Encoder, EncoderRequest, Vectors
+from semsearch.encoder import SentenceTransformerEncoder, choose_device, load_encoder
+from semsearch.encoding import DEFAULT_MODEL, Encoder, EncoderRequest, Vectors, unit_rows
 from semsearch.errors import EncodingFailed, ModelError, ModelUnusable, UsageError
 from semsearch.models import identify, resolve_model
 

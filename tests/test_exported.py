@@ -22,7 +22,9 @@ from semsearch.encoder import load_encoder
 from semsearch.encoding import Encoder, EncoderIdentity, EncoderRequest
 from semsearch.errors import EncodingFailed
 from semsearch.exported import export as exporting
+from semsearch.exported import readiness
 from semsearch.exported.export import NotExportable, export, is_prepared
+from semsearch.exported.readiness import MISSING, READY, REFUSED, readiness_of
 from semsearch.exported.session import BATCH_TOKENS, ExportedEncoder, load_exported
 from semsearch.exported.store import MODEL, SETTINGS, TOKENIZER, WEIGHTS, folder_of, read_settings
 from semsearch.exported.trial import trial_texts
@@ -185,8 +187,11 @@ def test_an_encoder_whose_vectors_differ_is_refused_once_for_these_versions(tiny
     assert "differ" in settings.refused
     assert sorted(path.name for path in place(identity).iterdir()) == [SETTINGS]
     assert (len(tried), load_exported(identity), is_prepared(identity.fingerprint)) == (1, None, True)
+    assert readiness_of(identity.fingerprint) == (REFUSED, settings.refused)
     monkeypatch.setattr(exporting, "installed_versions", lambda: {"onnx": "99", "onnxruntime": "99"})
+    monkeypatch.setattr(readiness, "installed_versions", exporting.installed_versions)
     assert not is_prepared(identity.fingerprint)
+    assert readiness_of(identity.fingerprint) == (MISSING, "")
 
 
 def test_a_model_without_a_fast_tokenizer_is_refused(tiny, identity, monkeypatch):
@@ -268,6 +273,15 @@ def test_another_onnxruntime_uses_what_is_there_until_it_is_made_again(identity)
     change_json(place(identity) / SETTINGS, versions={**versions, "onnxruntime": "1.0"})
     assert isinstance(load_exported(identity), ExportedEncoder)
     assert not is_prepared(identity.fingerprint)
+    assert readiness_of(identity.fingerprint) == (READY, "")
+
+
+def test_what_is_not_there_is_not_ready(identity, monkeypatch):
+    assert readiness_of(identity.fingerprint) == (READY, "")
+    shutil.rmtree(place(identity))
+    assert readiness_of(identity.fingerprint) == (MISSING, "")
+    monkeypatch.setattr(readiness, "installed_versions", lambda: {"torch": "2"})
+    assert readiness_of(identity.fingerprint) == (MISSING, "onnx and onnxruntime not installed")
 
 
 # Building and asking
@@ -352,7 +366,7 @@ def ask(index: Path, *command: str) -> tuple[set[str], list[dict[str, object]]]:
 def test_a_cold_question_imports_no_torch_and_finds_the_same(index, identity):
     question = ("query", "language models of", "-k", "5")
     modules, hits = ask(index, *question)
-    assert not modules & ALIEN
+    assert not modules & {*ALIEN, "faiss", "portalocker"}
     shutil.rmtree(place(identity))
     modules, expected = ask(index, *question)
     assert "torch" in modules
@@ -363,7 +377,7 @@ def test_a_cold_question_imports_no_torch_and_finds_the_same(index, identity):
 
 def test_a_cold_related_needs_no_encoder_at_all(index):
     modules, hits = ask(index, "related", "p3")
-    assert not modules & {*ALIEN, "onnxruntime", "tokenizers"}
+    assert not modules & {*ALIEN, "onnxruntime", "tokenizers", "faiss", "portalocker", "pylatexenc"}
     assert hits
 
 

@@ -7,7 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from semsearch.fusion import best_first, diversified, fused_scores, scaled, smoothed
+from semsearch.fusion import (
+    CosineEstimate,
+    best_first,
+    diversified,
+    estimate_of,
+    fused_scores,
+    scaled,
+    smoothed,
+)
 
 F32 = np.float32
 NAN = float("nan")
@@ -16,6 +24,23 @@ NAN = float("nan")
 def test_the_formula_by_hand():
     fused = fused_scores(np.array([0.5, 0.2, NAN, 0.1], F32), np.array([3, 6, 1.5, NAN], F32), 6.0, 0.6)
     assert fused == pytest.approx([0.6 * 0.5 + 0.4 * 0.5, 0.6 * 0.2 + 0.4, 0.4 * 0.25, 0.06])
+
+
+def test_an_estimate_stands_for_a_cosine_that_is_not_there():
+    line = CosineEstimate(0.2, 0.4)
+    fused = fused_scores(np.array([0.5, NAN, NAN], F32), np.array([3, 3, 0], F32), 6.0, 0.6, line)
+    assert fused == pytest.approx([0.6 * 0.5 + 0.4 * 0.5, 0.6 * (0.2 + 0.4 * 0.5) + 0.4 * 0.5, 0.6 * 0.2])
+
+
+@given(pairs=st.lists(st.tuples(st.floats(0, 1, width=16), st.floats(-0.25, 1, width=16)), max_size=100))
+def test_the_estimate_is_the_line_of_least_squares_and_never_falls(pairs):
+    shares, cosines = np.array(pairs, F32).reshape(-1, 2).T
+    line = estimate_of(cosines, shares)
+    x, y = [*shares, 0, 1], [*cosines, 0.1, 0.6]
+    slope, base = np.polyfit(x, y, 1)
+    expected = (base, slope) if slope > 0 else (np.mean(y), 0)
+    assert (line.base, line.slope) == pytest.approx(expected, abs=1e-6)
+    assert (np.diff(line.of(np.linspace(0, 1, 11, dtype=F32))) >= 0).all()
 
 
 def test_without_any_shared_word_the_share_of_meaning_is_left():

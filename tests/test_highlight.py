@@ -89,6 +89,24 @@ def test_without_a_model_the_sentence_with_most_of_the_words(reader: IndexReader
     assert nothing is None
 
 
+def test_sentences_that_share_little_are_not_encoded(encoder: FakeEncoder, reader: IndexReader) -> None:
+    shares = ["Birds navigate by stars.", "A bird can navigate.", "They say that birds navigate well."]
+    others = ["Xylem cells divide.", "Zoom lenses jam."]
+    paper = Paper("x", "T", " ".join([others[0], shares[0], others[1], *shares[1:]]))
+    vector = encoder.encode_queries([QUESTION])[0]
+    [found] = Highlighter(lambda: encoder, reader.lexical).highlight([paper], vector, reader.lexical.parse(QUESTION))
+    assert encoder.encoded == shares
+    assert found is not None and found.text == shares[0]
+    assert paper.abstract[found.start:found.end] == found.text
+
+
+def test_of_a_paper_that_shares_nothing_all_sentences_are_encoded(encoder: FakeEncoder, reader: IndexReader) -> None:
+    paper = Paper("x", "T", "Xylem cells divide. Zoom lenses jam. Quick foxes jump. Lazy dogs doze.")
+    vector = encoder.encode_queries([QUESTION])[0]
+    Highlighter(lambda: encoder, reader.lexical).highlight([paper], vector, reader.lexical.parse(QUESTION))
+    assert len(encoder.encoded) == 4
+
+
 def test_nothing_to_go_by_gives_the_first_sentence() -> None:
     [found] = Highlighter(None, None).highlight([BIRDS], None, None)
     assert found == Highlight("abstract", "Cells divide often.", 0, 19, None)

@@ -18,6 +18,7 @@ from semsearch.candidates import Scoring, Words
 from semsearch.encoding import EncoderRequest
 from semsearch.errors import EmptyQuery, UsageError
 from semsearch.filters import Filter
+from semsearch.fusion import CosineEstimate
 from semsearch.index.reader import IndexReader
 from semsearch.index.row_ranking import Ranking
 from semsearch.known_vectors import KnownVectors
@@ -111,7 +112,7 @@ def test_the_best_candidates_are_those_of_a_plain_scan(index, words, weight, k, 
 class Listed:
     """Both sides of a score as lists: whoever reads too little of them gives wrong papers."""
 
-    is_cosine = True
+    is_cosine = is_exact = True
 
     def __init__(self, scores: np.ndarray) -> None:
         self.scores = scores.astype(np.float32)
@@ -135,23 +136,28 @@ class Listed:
 
 @settings(max_examples=300, deadline=None)
 @given(seed=st.integers(0, 2**32 - 1), papers=st.integers(1, 40), k=st.integers(1, 6), weight=st.floats(0, 1, width=16),
-       mode=st.sampled_from(list(Mode)), least=st.none() | st.floats(-0.5, 0.75, width=16))
-def test_both_lists_are_read_as_deep_as_is_needed(seed, papers, k, weight, mode, least):
+       mode=st.sampled_from(list(Mode)), least=st.none() | st.floats(-0.5, 0.75, width=16),
+       first=st.tuples(st.integers(1, 4), st.integers(1, 4)), covered=st.sampled_from([1.0, 0.8, 0.3, 0.0]),
+       estimate=st.none() | st.tuples(st.floats(-0.5, 1, width=16), st.floats(0, 1, width=16)))
+def test_both_lists_are_read_as_deep_as_is_needed(seed, papers, k, weight, mode, least, first, covered, estimate):
     random = np.random.default_rng(seed)
     cosines = np.round(random.uniform(-0.5, 1, papers), 1)  # many ties
-    cosines[random.random(papers) < 0.2] = np.nan  # papers without a vector
+    cosines[random.random(papers) >= covered] = np.nan  # papers without a vector
     bm25 = np.round(np.maximum(random.uniform(-4, 8, papers), 0))
     allowed = random.random(papers) < 0.9
     words = None if mode is Mode.DENSE else Words(Listed(bm25), None, float(bm25.max()))
-    depth = candidates._FIRST_DEPTH
+    line = estimate and CosineEstimate(*estimate)
+    depths = candidates._NEAR_DEPTH, candidates._WORDS_DEPTH
     try:
-        candidates._FIRST_DEPTH = 1
-        found = Scoring(mode, weight, Listed(cosines), words).best(k, allowed, least)
+        candidates._NEAR_DEPTH, candidates._WORDS_DEPTH = first
+        found = Scoring(mode, weight, Listed(cosines), words, line).best(k, allowed, least)
     finally:
-        candidates._FIRST_DEPTH = depth
+        candidates._NEAR_DEPTH, candidates._WORDS_DEPTH = depths
     share = bm25 / bm25.max() if bm25.max() else bm25
+    base, slope = estimate or (0, 0)
+    taken = np.where(np.isnan(cosines), base + slope * share, cosines)
     scores = {Mode.DENSE: cosines, Mode.LEXICAL: bm25,
-              Mode.HYBRID: weight * np.nan_to_num(cosines) + (1 - weight) * share}[mode].astype(np.float32)
+              Mode.HYBRID: weight * taken + (1 - weight) * share}[mode].astype(np.float32)
     qualifies = allowed & {Mode.DENSE: ~np.isnan(cosines), Mode.LEXICAL: bm25 > 0,
                            Mode.HYBRID: ~np.isnan(cosines) | (bm25 > 0)}[mode]
     if least is not None:

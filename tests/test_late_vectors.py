@@ -14,6 +14,7 @@ from fakes import FakeEncoder, FakeProvider
 from made_papers import generation_folder, records, run_build, text_of, write_jsonl
 
 from semsearch.encoding import EncoderRequest
+from semsearch.explanation import explain
 from semsearch.filters import Filter
 from semsearch.index.reader import IndexReader
 from semsearch.index.vector_log import FOLDER
@@ -59,13 +60,22 @@ def bare(tmp_path) -> Path:
 
 
 def truth(question: str, lexical, encoded: set[int], weight: float = 0.6) -> np.ndarray:
-    """Return the scores of all papers, cosines counting only where a paper is encoded."""
+    """Return the scores of all papers: by cosine where they are encoded, else by a line drawn through those that are.
+
+    NaN where a paper has neither a vector nor a word of the question.
+    """
     encoder = FakeEncoder(EncoderRequest())
     vectors = encoder.encode_documents([text_of(record) for record in records(COUNT)]).vectors
     cosines = vectors @ encoder.encode_queries([question])[0]
     bm25 = lexical.scores_of(lexical.parse(question), np.arange(COUNT))
+    share = bm25 / bm25.max()
     known = np.isin(np.arange(COUNT), sorted(encoded))
-    return np.where(known, weight * cosines, 0) + (1 - weight) * bm25 / bm25.max()
+    fitted = [row for row in np.lexsort((np.arange(COUNT), -bm25)) if known[row] and bm25[row] > 0][:100]
+    slope, base = np.polyfit([*share[fitted], 0, 1], [*cosines[fitted], 0.1, 0.6], 1)
+    if slope < 0:
+        slope, base = 0, np.mean([*cosines[fitted], 0.1, 0.6])
+    cosines = np.where(known, cosines, np.where(bm25 > 0, base + slope * share, np.nan))
+    return weight * cosines + (1 - weight) * share
 
 
 @pytest.mark.parametrize("budget", [0, 5, 20, 1000])
@@ -74,6 +84,7 @@ def test_the_best_by_words_are_encoded_and_all_are_ranked_by_one_score(bare, bud
     with Searcher(bare, provider=provider) as searcher:
         lexical = searcher.reader.lexical
         candidates = lexical.top(lexical.parse(QUESTION), COUNT).rows[:budget]
+        best = lexical.best_score(lexical.parse(QUESTION))
         answer = searcher.query(QUESTION, COUNT, replace(PLAIN, encode_budget=budget))
     texts = [text_of(records(COUNT)[row]) for row in candidates]
     assert sorted(provider.encoded) == sorted(texts)
@@ -81,7 +92,11 @@ def test_the_best_by_words_are_encoded_and_all_are_ranked_by_one_score(bare, bud
     assert [hit.score for hit in answer.hits] == pytest.approx(
         [scores[int(hit.paper.id[1:])] for hit in answer.hits], abs=1e-5)
     assert {hit.paper.id for hit in answer.hits} == {
-        f"p{row}" for row in np.flatnonzero(scores != 0)} | {f"p{row}" for row in candidates}
+        f"p{row}" for row in np.flatnonzero(~np.isnan(scores))}
+    for hit in answer.hits:
+        assert ("cosine" in hit.signals) == (int(hit.paper.id[1:]) in candidates) != ("cosine_estimate" in hit.signals)
+        nearness = hit.signals.get("cosine", hit.signals.get("cosine_estimate"))
+        assert hit.score == pytest.approx(0.6 * nearness + 0.4 * hit.signals["bm25"] / best, abs=1e-5)
     marked = {hit.paper.id for hit in answer.hits if hit.signals.get("encoded_on_demand")}
     assert marked == {f"p{row}" for row in candidates}
     assert any("not encoded yet" in note for note in answer.notes) == (len(candidates) < COUNT)
@@ -208,6 +223,33 @@ def test_processes_that_ask_the_same_new_question_agree(bare):
     with IndexReader(bare) as reader:
         assert reader.manifest.vectors == COUNT
     assert len(builder.encoded) <= COUNT - 40
+
+
+def test_the_estimate_is_that_of_the_whole_index_whatever_the_filter(tmp_path):
+    index = partly_encoded(tmp_path, 128)
+    options = replace(PLAIN, encode_budget=0)
+    with Searcher(index, provider=FakeProvider()) as searcher:
+        every = {hit.paper.id: (hit.score, hit.signals.get("cosine_estimate"))
+                 for hit in searcher.query(QUESTION, COUNT, options).hits}
+        allowed = tuple(f"p{n}" for n in range(0, COUNT, 3))
+        some = searcher.query(QUESTION, COUNT, replace(options, filter=Filter(ids=allowed))).hits
+    assert {hit.paper.id for hit in some} == every.keys() & set(allowed)
+    assert all((hit.score, hit.signals.get("cosine_estimate")) == every[hit.paper.id] for hit in some)
+    assert any("cosine_estimate" in hit.signals for hit in some)
+
+
+def test_an_explanation_tells_the_estimate(tmp_path):
+    index = partly_encoded(tmp_path, 128)
+    with Searcher(index, provider=FakeProvider()) as searcher:
+        hits = searcher.query(QUESTION, 20, SearchOptions(encode_budget=0)).hits
+        for hit in hits:
+            told = explain(searcher, hit.paper.id, QUESTION)
+            assert (told.hybrid.score, told.hybrid.rank) == (pytest.approx(hit.score, abs=2e-6), hit.rank)
+            assert (told.cosine.score, told.cosine_estimate) == (
+                pytest.approx(hit.signals.get("cosine"), abs=2e-6),
+                pytest.approx(hit.signals.get("cosine_estimate"), abs=2e-6))
+            assert bool(told.obstacles) == ("cosine" not in hit.signals)
+        assert {"cosine" in hit.signals for hit in hits} == {True, False}
 
 
 def test_half_an_index(tmp_path):

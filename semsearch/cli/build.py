@@ -57,7 +57,7 @@ def command(ctx: click.Context, sources: tuple[str, ...], folder: Path, from_for
             encode: str, prune: bool, yes: bool, restore: bool, rebuild: bool, strict: bool,
             rejects_file: Path | None, dry_run: bool, device: str, trust_remote_code: bool, as_json: bool,
             console: Console) -> None:
-    """Read files and folders into an index, encoding only what is new.
+    """Read files and folders into an index, encoding what is new.
 
     SOURCE is a file, a folder or `-` for standard input, in any format that is read; it is found by looking. Without a
     SOURCE those named before are read again. As soon as the papers are there questions are answered, better and better

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from semsearch.cli.options import spelt_home, spelt_index
 from semsearch.cli.progress import duration
 from semsearch.index.paper_table import SourceCounts
+from semsearch.spelling import spelt_home, spelt_index
 from semsearch.summary import BuildSummary
 from semsearch.writers.display import printable
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping
@@ -12,8 +11,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TextIO
 
 import click
-
-from semsearch.writers.display import printable
 
 if TYPE_CHECKING:
     from semsearch.progress import Progress
@@ -34,6 +31,8 @@ class Console:
     def note(self, message: str) -> None:
         """Say one line, unless quiet."""
         if not self.quiet:
+            from semsearch.writers.display import printable
+
             click.echo(printable(message), err=True)
 
     def notes(self, notes: Iterable[str], seconds: Mapping[str, float]) -> None:
@@ -50,6 +49,8 @@ class Console:
         begun = time.monotonic()
         yield
         if self.verbose:
+            from semsearch.writers.display import printable
+
             click.echo(f"{printable(what)} in {time.monotonic() - begun:.2f} s", err=True)
 
     def hush_libraries(self) -> None:
@@ -69,6 +70,8 @@ class Console:
 
 def look_of(stream: TextIO) -> Look:
     """Return how lists look on a stream: its terminal's width, and colour where that is wanted."""
+    import shutil
+
     from semsearch.writers.table import Look
 
     if not stream.isatty():

@@ -50,7 +50,9 @@ def command(names: tuple[str, ...], restore: bool, yes: bool, as_json: bool, fol
         else:
             _say("Deleted", paper_id, title)
     if not as_json:
-        console.note("To take it back: semsearch delete --restore ID...")
+        from semsearch.spelling import spelt_index
+
+        console.note(f"To take it back: semsearch delete{spelt_index(folder)} --restore ID...")
 
 
 def stdin_is_terminal() -> bool:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final
 from semsearch.cli.list import ListedIndex, list_indexes
 from semsearch.cli.progress import size_of
 from semsearch.errors import SemsearchError
+from semsearch.spelling import spelt_home, spelt_index
 
 if TYPE_CHECKING:
     from semsearch.maintenance import IndexInfo
@@ -28,6 +29,7 @@ _VARIABLES: Final = ("HF_HOME", "HF_HUB_CACHE", "HF_HUB_OFFLINE", "TRANSFORMERS_
                      "KMP_DUPLICATE_LIB_OK", "NO_COLOR")
 _REQUIREMENT: Final = re.compile(r"^([A-Za-z0-9][\w.-]*)")
 _EXTRA: Final = re.compile(r"extra\s*==\s*['\"]([\w-]+)['\"]")
+_PLATFORM: Final = re.compile(r"sys_platform\s*==\s*['\"](\w+)['\"]")
 _LOW_DISK_BYTES: Final = 1_000_000_000
 """Less than this does not hold a model and an index of 100,000 papers."""
 
@@ -42,6 +44,7 @@ class Diagnosis:
     packages: dict[str, str | None] = field(default_factory=dict)
     extras: dict[str, bool] = field(default_factory=dict)
     model: dict[str, str | None] = field(default_factory=dict)
+    quick_answers: dict[str, dict[str, str]] = field(default_factory=dict)
     devices: list[str] = field(default_factory=list)
     home: str = ""
     indexes: list[ListedIndex] = field(default_factory=list)
@@ -65,6 +68,9 @@ class Diagnosis:
         yield "extras", ", ".join(f"{name} {'yes' if there else 'no'}" for name, there in self.extras.items())
         yield "model", " ".join(self.model[key] or "" for key in ("name", "found")) if self.model else "none"
         yield "", f"fingerprint {self.model['fingerprint']}" if self.model.get("fingerprint") else ""
+        for number, (model, quick) in enumerate(self.quick_answers.items()):
+            told = "; ".join(part for part in (quick["state"], quick["reason"], quick["way_out"]) if part)
+            yield "" if number else "quick answers", f"{model}: {told}"
         yield "devices", ", ".join(self.devices)
         yield "home", f"{self.home} ({size_of(self.free_bytes)} free)"
         for number, listed in enumerate(self.indexes):
@@ -86,6 +92,7 @@ def diagnose(home: Path, provider: EncoderProvider | None = None) -> Diagnosis:
         _look_at_devices(found)
         _look_at_indexes(found, home)
         _look_at_models_of_indexes(found, provider)
+        _look_at_quick_answers(found, home)
     _look_at_folders(found, home)
     own = sorted(name for name in os.environ if name.startswith("SEMSEARCH_"))
     found.environment = {name: os.environ[name] for name in (*own, *_VARIABLES) if name in os.environ}
@@ -103,10 +110,13 @@ def _look_at_packages(found: Diagnosis) -> None:
     try:
         lines = metadata.requires("semsearch") or []
     except metadata.PackageNotFoundError:
-        lines = ["click", "faiss-cpu", "numpy", "platformdirs", "portalocker", "sentence-transformers", "tqdm",
+        lines = ["click", "faiss-cpu", "numpy", "platformdirs", "sentence-transformers", "tqdm",
                  "zstandard"]
     of_extra: dict[str, list[str]] = {}
     for line in lines:
+        platform_named = _PLATFORM.search(line)
+        if platform_named and platform_named.group(1) != sys.platform:
+            continue
         name = match.group(1) if (match := _REQUIREMENT.match(line)) else line
         extra = _EXTRA.search(line)
         if extra is None:
@@ -124,7 +134,7 @@ def _look_at_packages(found: Diagnosis) -> None:
 def _look_at_libraries(found: Diagnosis) -> None:
     """Load what is compiled and quick to load: a wheel for another processor fails only then."""
     try:
-        import semsearch.index.vector_index  # noqa: F401
+        import semsearch.index.ivf_lists  # noqa: F401
     except (ImportError, OSError) as error:
         found.works = False
         found.todo.append(f"faiss or numpy cannot be loaded ({error}). Install them again: "
@@ -173,7 +183,7 @@ def _look_at_indexes(found: Diagnosis, home: Path) -> None:
         if listed.info is None:
             found.todo.append(f"The index {listed.name} is {listed.state}")
     if not found.indexes:
-        found.todo.append("There is no index yet. To try it: semsearch build --sample")
+        found.todo.append(f"There is no index yet. To try it: semsearch build{spelt_home(home)} --sample")
 
 
 def _look_at_models_of_indexes(found: Diagnosis, provider: EncoderProvider | None) -> None:
@@ -199,6 +209,27 @@ def _problem_with_model(info: IndexInfo, provider: EncoderProvider) -> str:
             missing = error.message
     return missing or (f"the model {info.model} that is here is not the one that made it. Encode it again (semsearch "
                        f"reindex {info.name} --model {info.model}), or bring the old model back.")
+
+
+def _look_at_quick_answers(found: Diagnosis, home: Path) -> None:
+    """Tell for the default model, and for others that indexes have, whether a question need not load all of it."""
+    from semsearch.exported.readiness import MISSING, REFUSED, readiness_of
+    from semsearch.provider import runs_on_cpu
+
+    if not runs_on_cpu("auto"):
+        return
+    wanted: dict[str, tuple[str, str]] = {}  # fingerprint -> what it is called, and what makes it
+    if found.model.get("fingerprint"):
+        wanted[str(found.model["fingerprint"])] = str(found.model["name"]), "made by the first build or question"
+    for listed in found.indexes:
+        if listed.info is not None:
+            known = wanted.get(listed.info.fingerprint)
+            ask = f'made by: semsearch query{spelt_index(home / listed.name)} "..."'
+            wanted[listed.info.fingerprint] = known[0] if known else f"{listed.info.model} (index {listed.name})", ask
+    for fingerprint, (name, way) in wanted.items():
+        state, reason = readiness_of(fingerprint)
+        ways = {MISSING: "" if reason else way, REFUSED: "each question loads the whole model"}
+        found.quick_answers[name] = {"state": state, "reason": reason, "way_out": ways.get(state, "")}
 
 
 def _look_at_folders(found: Diagnosis, home: Path) -> None:

@@ -9,11 +9,11 @@ import click
 
 from semsearch.cli.console import Console
 from semsearch.cli.filter_options import filter_options
-from semsearch.cli.options import Output, console_options, index_option, output_options, spelt_index
-from semsearch.filters import Filter
+from semsearch.cli.options import Output, console_options, index_option, output_options
 
 if TYPE_CHECKING:
     from semsearch.duplicates import DuplicatePair
+    from semsearch.filters import Filter
     from semsearch.paper import Paper
     from semsearch.writers.table import Look
 
@@ -46,6 +46,7 @@ def command(threshold: float, output: Output, filter: Filter, folder: Path, cons
     from semsearch.cli.progress import amount_of
     from semsearch.duplicates import find_duplicates
     from semsearch.index.reader import IndexReader
+    from semsearch.spelling import spelt_index
     from semsearch.writers.jsonl import json_line
 
     with IndexReader(folder) as reader:

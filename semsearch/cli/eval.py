@@ -14,7 +14,6 @@ from semsearch.cli.app import App
 from semsearch.cli.console import Console
 from semsearch.cli.filter_options import filter_options
 from semsearch.cli.options import (
-    DEFAULT_INDEX,
     console_options,
     device_options,
     home_option,
@@ -22,14 +21,14 @@ from semsearch.cli.options import (
     json_option,
     output_file,
 )
-from semsearch.cli.search_options import rerank_options
+from semsearch.cli.search_options import DEFAULT_WEIGHT, MODES, rerank_options
 from semsearch.errors import InputError
-from semsearch.filters import Filter
-from semsearch.ranking import DEFAULT_WEIGHT, Mode, SearchOptions
 
 if TYPE_CHECKING:
     from semsearch.cli.eval_report import Measured
     from semsearch.evaluation import Collection, Pool, Run, Task
+    from semsearch.filters import Filter
+    from semsearch.ranking import SearchOptions
 
 _DEFAULT_MEASURES: Final = "nDCG@10 R@100 RR@10 AP@100 P@10"
 _DEFAULT_SEED: Final = 13
@@ -75,7 +74,7 @@ Examples:
               help="Rank all papers, or only those judged for the question.")
 @click.option("--measures", default=_DEFAULT_MEASURES, show_default=True, metavar="LIST",
               help="What to measure, as ir_measures spells it.")
-@click.option("--mode", "modes", type=click.Choice([str(mode) for mode in Mode], case_sensitive=False), multiple=True,
+@click.option("--mode", "modes", type=click.Choice(MODES, case_sensitive=False), multiple=True,
               help="How to search, as in query; several are compared.  [default: hybrid]")
 @click.option("--weight", "weights", type=_SHARE, multiple=True, metavar="0..1",
               help=f"The share of meaning in a hybrid score; several are compared.  [default: {DEFAULT_WEIGHT}]")
@@ -115,6 +114,7 @@ def command(app: App, collection: str | None, indexes: tuple[str, ...], home: Pa
     from semsearch.cli.eval_report import Report, findings, note_run, write_per_query
     from semsearch.evaluation import Pool, Task, load_collection, parse_measures
     from semsearch.evaluation.measures import split_measures
+    from semsearch.ranking import SearchOptions
 
     base = SearchOptions(filter=filter, min_score=min_score, diversity=diversity, rerank=rerank,
                          rerank_depth=rerank_depth)
@@ -147,6 +147,8 @@ def command(app: App, collection: str | None, indexes: tuple[str, ...], home: Pa
 
 def _searches(base: SearchOptions, modes: tuple[str, ...], weights: tuple[float, ...]) -> dict[str, SearchOptions]:
     """Return the searches to compare by a name that tells them apart: modes, and weights of the hybrid one."""
+    from semsearch.ranking import Mode
+
     chosen = dict.fromkeys(Mode(mode.lower()) for mode in modes) or {Mode.HYBRID: None}
     if weights and Mode.HYBRID not in chosen:
         raise click.UsageError("--weight concerns --mode hybrid, which is not among the modes.")
@@ -172,6 +174,7 @@ def _corpus_index(app: App, collection: Collection, home: Path, model: str | Non
                   trust_remote_code: bool, console: Console) -> Path:
     """Return the folder of the index to ask where none was named: that of the corpus, built or brought up to date."""
     from semsearch.evaluation.indexing import build_corpus, index_of_corpus
+    from semsearch.spelling import DEFAULT_INDEX
 
     if collection.corpus is None:
         return home / (os.environ.get("SEMSEARCH_INDEX") or DEFAULT_INDEX)
@@ -191,6 +194,7 @@ def _ask(app: App, collection: Collection, asked: _Asked, console: Console) -> I
     from semsearch.cli.eval_report import Measured, recall_of
     from semsearch.evaluation import Task, make_run
     from semsearch.evaluation.task import asks_about_papers
+    from semsearch.ranking import Mode
     from semsearch.search import Searcher
 
     said: set[str] = set()

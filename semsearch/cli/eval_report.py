@@ -24,6 +24,7 @@ from semsearch.evaluation import (
 from semsearch.evaluation.recall import is_approximate, structure_recall
 from semsearch.evaluation.runs import in_trec
 from semsearch.evaluation.significance import RESAMPLES
+from semsearch.on_demand import LEAST_BUDGET, MOST_BUDGET
 from semsearch.writers.display import pad, printable
 
 if TYPE_CHECKING:
@@ -61,12 +62,23 @@ class Measured:
             yield f"{index}{count_of(asked.renamed, 'judged paper')} merged into a paper of another id."
         if asked.unasked:
             yield f"{index}{count_of(asked.unasked, 'question')} not to be asked of this index; they score 0."
+        if self.manifest and asked.encoded[0] < self.manifest.papers:
+            before, after = asked.encoded
+            yield (f"{index}{before:,} of {self.manifest.papers:,} papers were encoded before the first question and "
+                   f"{after:,} after the last; each had {self._budget} encoded.")
         if self.recall and self.manifest:
             shown = ", ".join(f"recall@{k} {value:.3f}" for k, value in self.recall.items())
             yield f"{index}search by {self.manifest.factory} against exact search: {shown}."
         most = sorted(asked.notes.items(), key=lambda note: -note[1])
         for note, times in most[:_NOTES_SHOWN]:
             yield f"{self.run.name}: {note}" + (f" ({times:,} such questions)" if times > 1 else "")
+
+    @property
+    def _budget(self) -> str:
+        """How many papers without a vector each question had encoded at most."""
+        budget = None if self.options is None else self.options.encode_budget
+        return f"about a second's worth of its best, {LEAST_BUDGET} to {MOST_BUDGET}," if budget is None else (
+            f"at most {budget:,}")
 
     def as_dict(self) -> dict[str, Any]:
         """Return how the run came about as it is written to JSON."""
@@ -78,7 +90,8 @@ class Measured:
                 "factory": manifest.factory, "mode": str(options.mode), "weight": options.weight,
                 "diversity": options.diversity, "rerank": options.rerank, "missing": asked.missing,
                 "missing_relevant": asked.missing_relevant, "renamed": asked.renamed,
-                "unasked": asked.unasked, "seconds": round(asked.seconds, 3),
+                "unasked": asked.unasked, "encoded": asked.encoded[0], "encoded_after": asked.encoded[1],
+                "encode_budget": options.encode_budget, "seconds": round(asked.seconds, 3),
                 "recall": None if self.recall is None else {str(k): v for k, v in self.recall.items()}}
         return document
 

@@ -12,7 +12,7 @@ from semsearch.cli.app import App
 from semsearch.cli.console import Console
 from semsearch.cli.filter_options import filter_options
 from semsearch.cli.options import console_options, device_options, index_option, json_option, moved_model_option
-from semsearch.ranking import DEFAULT_WEIGHT
+from semsearch.cli.search_options import DEFAULT_WEIGHT
 
 if TYPE_CHECKING:
     from semsearch.explanation import Explanation, Part
@@ -87,17 +87,23 @@ def _write(explanation: Explanation, stream: TextIO, look: Look) -> None:
 def _scores(explanation: Explanation) -> Iterator[tuple[str, str]]:
     """Yield the labels and texts of the score, its parts and what else decides."""
     weight, best = explanation.weight, explanation.best_bm25
-    cosine, bm25 = explanation.cosine.score or 0.0, explanation.bm25.score or 0.0
+    cosine, bm25 = explanation.cosine.score or explanation.cosine_estimate or 0.0, explanation.bm25.score or 0.0
     words = f"{1 - weight:g} x {bm25:.3f} / {best:.3f}" if best else f"{1 - weight:g} x 0 (no paper has its words)"
     yield "score", _placed(explanation.hybrid, explanation)
     if explanation.hybrid.score != explanation.fused.score:
         yield "", f"{explanation.smoothing:.0%} of it is the mean score of the papers nearest to it among the best"
     yield "by itself", f"{_placed(explanation.fused, explanation)} = {weight:g} x {cosine:.3f} + {words}"
-    yield "cosine", _placed(explanation.cosine, explanation) or "none: the paper has no vector"
+    yield "cosine", _placed(explanation.cosine, explanation) or _no_cosine(explanation)
     yield "BM25", (f"{_placed(explanation.bm25, explanation)}; the best of this question is {best:.3f}"
                    if explanation.bm25.rank else "0: it shares no word with the question")
     yield from (("kept out", obstacle) for obstacle in explanation.obstacles)
     yield from (("note", note) for note in explanation.notes)
+
+
+def _no_cosine(explanation: Explanation) -> str:
+    estimate = explanation.cosine_estimate
+    taken = "" if estimate is None else f"; {estimate:.3f} is taken, by its words"
+    return f"none: the paper has no vector{taken}"
 
 
 def _placed(part: Part, explanation: Explanation) -> str:

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
-from semsearch.errors import UsageError
-from semsearch.filters import Filter, parse_date, parse_years
-from semsearch.paper import comparable
-
 F = TypeVar("F", bound=Callable[..., Any])
-T = TypeVar("T")
 
 
 def filter_options(function: F) -> F:
@@ -24,13 +20,15 @@ def filter_options(function: F) -> F:
     def with_filter(*arguments: Any, year: tuple[int | None, int | None] | None, venues: tuple[str, ...],
                     authors: tuple[str, ...], categories: tuple[str, ...], id_files: tuple[str, ...],
                     where: str | None, as_of: str | None, **options: Any) -> Any:
+        from semsearch.filters import Filter
+
         first, last = year or (None, None)
         ids = ids_in(id_files) if id_files else None
         filter = Filter(first, last, venues, authors, categories, ids, where, as_of)
         return function(*arguments, filter=filter, **options)
 
     decorators: list[Callable[[Any], Any]] = [
-        click.option("--year", callback=_parsed(parse_years), metavar="YEARS",
+        click.option("--year", callback=_years, metavar="YEARS",
                      help="Only papers of these years: 2020, 2020..2025, 2020.. or ..2025."),
         click.option("--venue", "venues", multiple=True, metavar="WORDS", callback=_worded,
                      help="Only papers whose venue holds these words. Can be repeated for any of several."),
@@ -45,7 +43,7 @@ def filter_options(function: F) -> F:
         click.option("--where", metavar="SQL",
                      help="Only papers for which an SQL expression is true, as in \"abstract LIKE '%speech%' AND "
                      'year > 2019".'),
-        click.option("--as-of", callback=_parsed(parse_date), metavar="DATE",
+        click.option("--as-of", callback=_date, metavar="DATE",
                      help="Answer as if papers after this day, month or year did not exist."),
     ]
     decorated: Any = with_filter
@@ -56,7 +54,7 @@ def filter_options(function: F) -> F:
 
 def newer_than_option(function: F) -> F:
     """Add `--newer-than`, passed as `newer_than`: an ISO date, or None."""
-    return click.option("--newer-than", callback=_parsed(parse_date), metavar="DATE",
+    return click.option("--newer-than", callback=_date, metavar="DATE",
                         help="Only papers that appeared after this day, month or year.")(function)
 
 
@@ -83,19 +81,40 @@ def ids_in(files: Sequence[str]) -> tuple[str, ...]:
     return tuple(ids)
 
 
-def _parsed(parse: Callable[[str], T]) -> Callable[[click.Context, click.Parameter, str | None], T | None]:
-    def callback(ctx: click.Context, parameter: click.Parameter, text: str | None) -> T | None:
-        if text is None:
-            return None
-        try:
-            return parse(text)
-        except UsageError as error:
-            raise click.BadParameter(f"{error.message} {error.way_out}", ctx, parameter) from error
+def _years(ctx: click.Context, parameter: click.Parameter, text: str | None) -> tuple[int | None, int | None] | None:
+    if text is None:
+        return None
+    from semsearch.filters import parse_years
 
-    return callback
+    with _refused_by(ctx, parameter):
+        return parse_years(text)
+
+
+def _date(ctx: click.Context, parameter: click.Parameter, text: str | None) -> str | None:
+    if text is None:
+        return None
+    from semsearch.filters import parse_date
+
+    with _refused_by(ctx, parameter):
+        return parse_date(text)
+
+
+@contextmanager
+def _refused_by(ctx: click.Context, parameter: click.Parameter) -> Iterator[None]:
+    """Tell what is wrong with a value as that of the option."""
+    from semsearch.errors import UsageError
+
+    try:
+        yield
+    except UsageError as error:
+        raise click.BadParameter(f"{error.message} {error.way_out}", ctx, parameter) from error
 
 
 def _worded(ctx: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
+    if not values:
+        return values
+    from semsearch.paper import comparable
+
     for value in values:
         if not comparable(value):
             raise click.BadParameter(f"{value!r} holds no word.", ctx, parameter)

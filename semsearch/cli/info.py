@@ -33,7 +33,8 @@ def command(name: str | None, as_json: bool, folder: Path, console: Console) -> 
     from semsearch.cli.output import open_output, write_json
     from semsearch.maintenance import describe
 
-    info = describe(folder.with_name(name) if name else folder)
+    folder = folder.with_name(name) if name else folder
+    info = describe(folder)
     if as_json:
         write_json(info.as_dict())
         return
@@ -41,11 +42,12 @@ def command(name: str | None, as_json: bool, folder: Path, console: Console) -> 
     from semsearch.writers.table import write_fields
 
     with open_output(None) as stream:
-        write_fields(_fields(info, everything=console.verbose), stream, look_of(stream))
+        write_fields(_fields(info, folder, everything=console.verbose), stream, look_of(stream))
 
 
-def _fields(info: IndexInfo, *, everything: bool) -> list[tuple[str, str]]:
+def _fields(info: IndexInfo, folder: Path, *, everything: bool) -> list[tuple[str, str]]:
     from semsearch.cli.progress import size_of
+    from semsearch.spelling import spelt_index
 
     shown = info.sources if everything else info.sources[:_SOURCES_SHOWN]
     fields = [
@@ -61,7 +63,7 @@ def _fields(info: IndexInfo, *, everything: bool) -> list[tuple[str, str]]:
         ("", f"fingerprint {info.fingerprint}"),
         ("vectors", f"{info.vectors:,} ({int(100 * info.coverage)}% of the papers)"),
         ("", f"{info.waiting_vectors:,} more wait for the next build" if info.waiting_vectors else ""),
-        ("", f"go on encoding with: semsearch build -i {info.name}" if info.coverage < 1 else ""),
+        ("", f"go on encoding with: semsearch build{spelt_index(folder)}" if info.coverage < 1 else ""),
         ("search", _search(info)),
         ("words", f"{info.language}, of {info.distinct_texts:,} distinct texts" if info.language != "none" else
          f"just as they are, of {info.distinct_texts:,} distinct texts"),

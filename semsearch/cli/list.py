@@ -46,7 +46,9 @@ def command(as_json: bool, home: Path, console: Console) -> None:
 
     found = list_indexes(home.expanduser())
     if not found:
-        console.note(f"There is no index in {home}. Make one with: semsearch build SOURCE...")
+        from semsearch.spelling import spelt_home
+
+        console.note(f"There is no index in {home}. Make one with: semsearch build{spelt_home(home)} SOURCE...")
     if as_json:
         for listed in found:
             write_json(listed.as_dict())
@@ -68,11 +70,12 @@ def list_indexes(home: Path) -> list[ListedIndex]:
 
 def _listed(folder: Path) -> ListedIndex:
     from semsearch.maintenance import describe
+    from semsearch.spelling import spelt_index
 
     try:
         info = describe(folder)
     except IndexNotFound:
-        return ListedIndex(folder.name, f"unfinished: go on with semsearch build -i {folder.name}", None)
+        return ListedIndex(folder.name, f"unfinished: go on with semsearch build{spelt_index(folder)}", None)
     except IndexFormatUnsupported as error:
         return ListedIndex(folder.name, f"of another format: {error.message}", None)
     except SemsearchError as error:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import functools
-import os
 import re
-import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,10 +11,10 @@ from typing import Any, Final, TypeVar
 
 import click
 
+from semsearch.spelling import DEFAULT_HOME, DEFAULT_INDEX
+
 F = TypeVar("F", bound=Callable[..., Any])
 
-DEFAULT_INDEX: Final = "papers"
-DEFAULT_HOME: Final = "indexes"
 PRECISIONS: Final = ("float32", "int8")
 """As `semsearch.encoding` has them, which imports numpy."""
 PAPER_FORMATS: Final = ("table", "jsonl", "csv", "bibtex", "ris", "csl-json", "ids")
@@ -147,18 +145,6 @@ def top_k_option(function: F) -> F:
     """Add `-k/--top-k`, alias `-n/--limit`, passed as `top_k`."""
     return click.option("-k", "--top-k", "-n", "--limit", "top_k", type=click.IntRange(min=1), default=10, metavar="N",
                         show_default=True, help="How many papers.")(function)
-
-
-def spelt_index(folder: Path) -> str:
-    """Return the options that name an index on a command line, `""` where the defaults and the environment name it."""
-    usual = os.environ.get("SEMSEARCH_INDEX") or DEFAULT_INDEX
-    return spelt_home(folder.parent) + ("" if folder.name == usual else f" -i {shlex.quote(folder.name)}")
-
-
-def spelt_home(home: Path) -> str:
-    """Return the option that names a folder of indexes, `""` where it is the default or that of the environment."""
-    usual = Path(os.environ.get("SEMSEARCH_HOME") or DEFAULT_HOME).expanduser()
-    return "" if home == usual else f" --home {shlex.quote(str(home))}"
 
 
 def named_or_all(names: Sequence[str], every: bool, home: Path) -> list[str]:

@@ -4,24 +4,23 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
-from typing import Final, TextIO, cast
+from typing import TYPE_CHECKING, Any, Final, TextIO
 
-from semsearch.cli.console import look_of
 from semsearch.cli.options import Output
 from semsearch.errors import UsageError
-from semsearch.index.durable import written_atomically
-from semsearch.paper import Paper
-from semsearch.ranking import Hit
-from semsearch.writers import bibtex, csl_json, ids, jsonl, ris, table, tabular, trec
+
+if TYPE_CHECKING:
+    from semsearch.paper import Paper
+    from semsearch.ranking import Hit
 
 BATCH_FORMATS: Final = ("jsonl", "csv", "trec")
-_PAPER_WRITERS: Final[dict[str, Callable[[Iterable[Paper], TextIO], None]]] = {
-    "jsonl": jsonl.write_papers, "csv": tabular.write_papers, "bibtex": bibtex.write_papers, "ris": ris.write_papers,
-    "csl-json": csl_json.write_papers, "ids": ids.write_papers,
-}
+_WRITERS: Final = {"table": "table", "jsonl": "jsonl", "csv": "tabular", "trec": "trec", "bibtex": "bibtex",
+                   "ris": "ris", "csl-json": "csl_json", "ids": "ids"}
+"""Format -> the module of `semsearch.writers` that writes it, imported when it is asked for."""
 
 
 @contextmanager
@@ -34,6 +33,8 @@ def open_output(path: Path | None) -> Iterator[TextIO]:
         with open(path, "w", encoding="utf-8", newline="") as stream:
             yield stream
         return
+    from semsearch.index.durable import written_atomically
+
     with written_atomically(path) as temporary, open(temporary, "w", encoding="utf-8", newline="") as stream:
         yield stream
 
@@ -45,18 +46,17 @@ def is_for_people(output: Output) -> bool:
 
 def write_hits(hits: Sequence[Hit], output: Output) -> None:
     """Write the hits of one question."""
+    form = output.format or "table"
+    writer = _writer(form)
     with open_output(output.path) as stream:
-        match output.format or "table":
-            case "table":
-                table.write_hits(hits, stream, look_of(stream))
-            case "jsonl":
-                jsonl.write_hits(hits, stream)
-            case "csv":
-                tabular.write_hits(hits, stream)
-            case "trec":
-                trec.write_hits(hits, stream)
-            case other:
-                _PAPER_WRITERS[other]((hit.paper for hit in hits), stream)
+        if form == "table":
+            from semsearch.cli.console import look_of
+
+            writer.write_hits(hits, stream, look_of(stream))
+        elif form in BATCH_FORMATS:
+            writer.write_hits(hits, stream)
+        else:
+            writer.write_papers((hit.paper for hit in hits), stream)
 
 
 def write_answers(answers: Iterable[tuple[str, Sequence[Hit]]], output: Output) -> None:
@@ -69,26 +69,37 @@ def write_answers(answers: Iterable[tuple[str, Sequence[Hit]]], output: Output) 
     if form not in BATCH_FORMATS:
         raise UsageError(f"--format {form} cannot tell the answers to several questions apart.",
                          f"Choose one of: {', '.join(BATCH_FORMATS)}.")
+    writer = _writer(form)
     with open_output(output.path) as stream:
         if form == "csv":
-            tabular.write_answers(answers, stream)
+            writer.write_answers(answers, stream)
             return
         for query_id, hits in answers:
-            (trec if form == "trec" else jsonl).write_hits(hits, stream, query_id)
+            writer.write_hits(hits, stream, query_id)
 
 
 def write_papers(papers: Iterable[Paper], output: Output) -> None:
     """Write papers."""
+    form = output.format or "table"
+    writer = _writer(form)
     with open_output(output.path) as stream:
-        if (output.format or "table") == "table":
-            table.write_papers(papers, stream, look_of(stream))
+        if form == "table":
+            from semsearch.cli.console import look_of
+
+            writer.write_papers(papers, stream, look_of(stream))
         else:
-            _PAPER_WRITERS[cast(str, output.format)](papers, stream)
+            writer.write_papers(papers, stream)
 
 
 def write_json(document: dict[str, object]) -> None:
     """Write one object as a line on standard output."""
-    _standard_output().write(jsonl.json_line(document) + "\n")
+    from semsearch.writers.jsonl import json_line
+
+    _standard_output().write(json_line(document) + "\n")
+
+
+def _writer(form: str) -> Any:
+    return import_module(f"semsearch.writers.{_WRITERS[form]}")
 
 
 def _standard_output() -> TextIO:

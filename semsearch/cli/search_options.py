@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
 from semsearch.cli.filter_options import filter_options
-from semsearch.filters import Filter
-from semsearch.ranking import DEFAULT_RERANK_DEPTH, DEFAULT_WEIGHT, Mode, SearchOptions
+
+if TYPE_CHECKING:
+    from semsearch.filters import Filter
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+MODES: Final = ("hybrid", "dense", "lexical")
+DEFAULT_WEIGHT: Final = 0.6
+DEFAULT_RERANK_DEPTH: Final = 50
+"""All three as `semsearch.ranking` has them, which a help text need not import."""
 _SHARE: Final = click.FloatRange(0, 1)
 
 
@@ -22,13 +27,14 @@ def search_options(function: F) -> F:
     @functools.wraps(function)
     def with_search(*arguments: Any, mode: str, weight: float, min_score: float | None, diversity: float,
                     encode_budget: int | None, filter: Filter, **options: Any) -> Any:
+        from semsearch.ranking import Mode, SearchOptions
+
         search = SearchOptions(Mode(mode), weight, filter=filter, min_score=min_score, diversity=diversity,
                                encode_budget=encode_budget)
         return function(*arguments, search=search, **options)
 
     decorators = [
-        click.option("--mode", type=click.Choice([str(mode) for mode in Mode], case_sensitive=False),
-                     default=str(Mode.HYBRID), show_default=True,
+        click.option("--mode", type=click.Choice(MODES, case_sensitive=False), default=MODES[0], show_default=True,
                      help="Compare by meaning and words, by meaning alone (dense), or by words alone (lexical; needs "
                      "no model)."),
         click.option("--weight", type=_SHARE, default=DEFAULT_WEIGHT, show_default=True, metavar="0..1",

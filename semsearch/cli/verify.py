@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from semsearch.cli.app import tell_error
-from semsearch.cli.options import console_options, index_name, index_option, json_option, named_or_all, spelt_index
+from semsearch.cli.options import console_options, index_name, index_option, json_option, named_or_all
 from semsearch.errors import SemsearchError
 
 if TYPE_CHECKING:
@@ -60,6 +60,7 @@ def command(ctx: click.Context, names: tuple[str, ...], every: bool, as_json: bo
 
 def _write_report(report: VerifyReport, home: Path) -> None:
     from semsearch.cli.build_report import count_of
+    from semsearch.spelling import spelt_index
     from semsearch.writers.display import printable
 
     found = count_of(len(report.problems), "problem") if report.problems else "sound"

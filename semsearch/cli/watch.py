@@ -23,11 +23,11 @@ from semsearch.cli.options import (
 )
 from semsearch.cli.search_options import search_options
 from semsearch.errors import QueryError, UsageError
-from semsearch.ranking import SearchOptions
 
 if TYPE_CHECKING:
     from semsearch.index.reader import IndexReader
     from semsearch.index.saved_searches import SavedSearch
+    from semsearch.ranking import SearchOptions
     from semsearch.watching import News
     from semsearch.writers import atom
 
@@ -161,7 +161,9 @@ def list_searches(as_json: bool, folder: Path, console: Console) -> None:
             write_columns(("name", "reported", "last run", "search"), [_cells(search) for search in searches], stream,
                           look_of(stream))
     else:
-        console.note('No search is saved. Save one with: semsearch watch add NAME "a question"')
+        from semsearch.spelling import spelt_index
+
+        console.note(f'No search is saved. Save one with: semsearch watch add{spelt_index(folder)} NAME "a question"')
 
 
 @command.command("remove", epilog="""\b

@@ -53,7 +53,8 @@ class AskedRun:
     `missing`: judgments about papers that are not in the index, `missing_relevant` of them relevant; they stay in the
     measures. `renamed`: judged papers that have another id in the index. `unasked`: questions that could not be asked:
     their paper is not in the index, their pool is empty, or they say nothing. `notes`: what the searches noted, and how
-    often; of notes that differ in their numbers the first. `seconds`: the time that it took.
+    often; of notes that differ in their numbers the first. `seconds`: the time that it took. `encoded`: how many papers
+    had a vector before the first question and after the last one, which differ where questions had some encoded.
     """
 
     run: Run
@@ -63,6 +64,7 @@ class AskedRun:
     unasked: int
     notes: Mapping[str, int]
     seconds: float
+    encoded: tuple[int, int]
 
 
 def make_run(searcher: Searcher, collection: Collection, options: SearchOptions | None = None, *,
@@ -79,7 +81,7 @@ def make_run(searcher: Searcher, collection: Collection, options: SearchOptions 
     """
     if not collection.topics:
         raise UsageError("There are no questions to ask.", "Name their file with --queries FILE.")
-    begun = time.monotonic()
+    begun, encoded = time.monotonic(), searcher.vectors.count
     asking = _Asking(searcher, collection, options or SearchOptions(), depth, task, pool)
     lists: dict[str, RankedList] = {}
     notes: Counter[str] = Counter()
@@ -96,7 +98,8 @@ def make_run(searcher: Searcher, collection: Collection, options: SearchOptions 
         notes[_OPERATORS] = restricted
     missing, missing_relevant = asking.names.missing(collection.qrels)
     return AskedRun(Run(name, lists), missing, missing_relevant, asking.names.renamed(collection.qrels),
-                    len(collection.topics) - len(lists), dict(notes), time.monotonic() - begun)
+                    len(collection.topics) - len(lists), dict(notes), time.monotonic() - begun,
+                    (encoded, searcher.vectors.count))
 
 
 def paper_of(topic: Topic, names: PaperNames) -> str | None:

@@ -49,6 +49,8 @@ OPSET: Final = 17
 MOST_BYTES: Final = 1_800_000_000
 """Weights of one exported graph; the format ends at 2 GB."""
 
+NEEDED: Final = frozenset({"onnx", "onnxruntime"})
+"""What has to be installed for an export."""
 _LIBRARIES: Final = ("torch", "transformers", "sentence-transformers", "tokenizers", "onnx", "onnxruntime")
 _ROOM: Final = 3
 """How many times its size an export takes on the disk while it is made."""
@@ -74,7 +76,7 @@ def is_prepared(fingerprint: str) -> bool:
 
 def can_export(encoder: object) -> TypeGuard[SentenceTransformerEncoder]:
     """Return whether an encoder is of the kind that is exported, and what that takes is installed."""
-    return isinstance(encoder, SentenceTransformerEncoder) and {"onnx", "onnxruntime"} <= installed_versions().keys()
+    return isinstance(encoder, SentenceTransformerEncoder) and installed_versions().keys() >= NEEDED
 
 
 def export(encoder: SentenceTransformerEncoder, identity: EncoderIdentity | None = None) -> None:

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from semsearch.encoder import unit_rows
-from semsearch.encoding import INT8, EncodedTexts, EncoderIdentity, Vectors
+from semsearch.encoding import INT8, EncodedTexts, EncoderIdentity, Vectors, unit_rows
 from semsearch.errors import ModelUnusable
 from semsearch.exported.store import MODEL, TOKENIZER, ExportSettings, folder_of, is_intact, read_settings
 from semsearch.model_loading import encodable

@@ -18,8 +18,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from semsearch.models import cache_folder
-from semsearch.models.cache import file_sha256
+from semsearch.models.cache import cache_folder, file_sha256
 
 FORMAT: Final = 1
 ENCODERS: Final = "encoders"

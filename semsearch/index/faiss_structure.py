@@ -1,6 +1,7 @@
-"""faiss: exact nearest neighbours, and the structures that find them faster and not all.
+"""faiss: the structures that find nearest neighbours faster and not all, and the neighbours of many at once.
 
-Ids in a structure are places in the segments of a generation (`vector_files`).
+Ids in a structure are places in the segments of a generation (`vector_files`). faiss is imported by the functions that
+need it: an index without a structure is asked without.
 """
 
 from __future__ import annotations
@@ -13,7 +14,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-import faiss
 import numpy as np
 from numpy.typing import NDArray
 
@@ -60,6 +60,8 @@ def check_factory(factory: str, dimension: int, vectors: int) -> None:
     Raises:
         UsageError: naming the factory and some that work.
     """
+    import faiss
+
     if factory == EXACT:
         return
     if not _FACTORY.fullmatch(factory):
@@ -75,35 +77,12 @@ def check_factory(factory: str, dimension: int, vectors: int) -> None:
                          "are.", _FACTORIES)
 
 
-def nearest(query: Vectors, vectors: NDArray[Any], count: int, permitted: NDArray[np.bool_] | None = None
-            ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-    """Return the places and scores of the nearest of `(n, d)` vectors to one `(1, d)`, best first.
-
-    Those that are no numbers are left out, and those that `permitted`, `(n,)` bool, does not allow. With `permitted`
-    the last bits of a score may be others than without.
-    """
-    with _one_thread():
-        if permitted is None:
-            scores, places = faiss.knn(query, vectors, count, metric=faiss.METRIC_INNER_PRODUCT)
-        else:  # `faiss.knn` takes no selector
-            scores, places = np.empty((1, count), np.float32), np.empty((1, count), np.int64)
-            bits = np.packbits(permitted, bitorder="little")
-            block = np.ascontiguousarray(vectors, np.float32)
-            faiss.knn_inner_product(faiss.swig_ptr(query), faiss.swig_ptr(block), block.shape[1], 1, len(block), count,
-                                    faiss.swig_ptr(scores), faiss.swig_ptr(places), faiss.IDSelectorBitmap(bits))
-    kept = places[0] >= 0
-    return places[0][kept], scores[0][kept]
-
-
 def knn(queries: Vectors, vectors: NDArray[Any], count: int) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
     """Return the `(n, count)` places and scores of the nearest vectors to `(n, d)` queries."""
+    import faiss
+
     scores, places = faiss.knn(queries, vectors, count, metric=faiss.METRIC_INNER_PRODUCT)
     return places, scores
-
-
-def threads() -> int:
-    """Return how many threads faiss may use in this one."""
-    return int(faiss.omp_get_max_threads())
 
 
 @contextmanager
@@ -112,6 +91,8 @@ def _one_thread() -> Iterator[None]:
 
     Where other programs keep the processor busy, that made a scan of 10,000 vectors take 40 ms instead of 0.3.
     """
+    import faiss
+
     before = faiss.omp_get_max_threads()
     faiss.omp_set_num_threads(1)
     try:
@@ -126,6 +107,8 @@ def train(factory: str, stored: StoredVectors) -> Any:
     Raises:
         UsageError: they cannot train it.
     """
+    import faiss
+
     check_factory(factory, stored.dimension, len(stored))
     index = faiss.index_factory(stored.dimension, factory, faiss.METRIC_INNER_PRODUCT)
     if index.is_trained:
@@ -155,6 +138,8 @@ def write(index: Any, path: Path) -> tuple[int, str]:
     Raises:
         DiskFull: there is no room.
     """
+    import faiss
+
     with full_disk_named(path.parent), open(path, "wb") as file:
         # Given a name, faiss only prints that the last bytes found no room.
         faiss.write_index(index, faiss.PyCallbackIOWriter(file.write))
@@ -181,6 +166,8 @@ def load(folder: Path, manifest: Manifest) -> Any:
     Raises:
         IndexDamaged: it is not what was written.
     """
+    import faiss
+
     path, entry = folder / FAISS, manifest.files[FAISS]
     whole = entry.size_bytes <= _CHECKED_WHOLE_BYTES or not manifest.skeleton_bytes
     sound = (path.stat().st_size, file_sha256(path) if whole else head_sha256(path, manifest.skeleton_bytes)) == (
@@ -196,6 +183,8 @@ def candidates(index: Any, queries: Vectors, count: int, chosen: dict[str, int],
 
     `permitted`: `(places,)` bool; not every index can keep to it.
     """
+    import faiss
+
     selector = None if permitted is None else faiss.IDSelectorBitmap(np.packbits(permitted, bitorder="little"))
     try:
         with _one_thread() if len(queries) == 1 else nullcontext():
@@ -222,6 +211,8 @@ def deep_enough(index: Any, chosen: dict[str, int], count: int, permitted: NDArr
 
 def as_ivf(index: Any) -> Any:
     """Return the part of a faiss index that has inverted lists, None where it has none."""
+    import faiss
+
     try:
         return faiss.extract_index_ivf(index)
     except RuntimeError:
@@ -230,11 +221,15 @@ def as_ivf(index: Any) -> Any:
 
 def is_hnsw(index: Any) -> bool:
     """Return whether a faiss index is a graph at its top."""
+    import faiss
+
     return isinstance(faiss.downcast_index(index), faiss.IndexHNSW)
 
 
 def _clustered(index: Any) -> Iterator[Any]:
     """Yield the parts of an index that are trained by clustering."""
+    import faiss
+
     inner = faiss.downcast_index(as_ivf(index) or index)
     if isinstance(inner, faiss.IndexIVF):
         yield inner
@@ -246,6 +241,8 @@ def _clustered(index: Any) -> Iterator[Any]:
 
 def _list_bytes(index: Any) -> int:
     """Return how many bytes at the end of the file of an index are the codes and ids of plain inverted lists."""
+    import faiss
+
     ivf = as_ivf(index)
     if ivf is None or type(faiss.downcast_InvertedLists(ivf.invlists)) is not faiss.ArrayInvertedLists:
         return 0
@@ -253,6 +250,8 @@ def _list_bytes(index: Any) -> int:
 
 
 def _parameters(chosen: dict[str, int], selector: Any) -> Any:
+    import faiss
+
     options: dict[str, Any] = {} if selector is None else {"sel": selector}
     if "nprobe" in chosen:
         return faiss.SearchParametersIVF(nprobe=chosen["nprobe"], **options)
@@ -262,6 +261,8 @@ def _parameters(chosen: dict[str, int], selector: Any) -> Any:
 
 
 def _read(path: Path, flags: int) -> Any:
+    import faiss
+
     try:
         return faiss.read_index(str(path), flags)
     except RuntimeError as error:

@@ -18,6 +18,7 @@ from semsearch.index import manifest as manifests
 from semsearch.index.durable import file_sha256, full_disk_named, sync_file, sync_folder, write_atomically
 from semsearch.index.locks import lock_exclusive, lock_shared, publish_lock
 from semsearch.index.manifest import MANIFEST, FileEntry, Manifest
+from semsearch.spelling import spelt_index
 
 CURRENT: Final = "CURRENT"
 GENERATIONS: Final = "generations"
@@ -124,7 +125,7 @@ def open_current(index_folder: Path, *, repairing: bool = False) -> Generation:
         if pointer is None:
             raise IndexNotFound(f"The index {index_folder.name!r} in {index_folder.parent} has no published generation "
                                 "yet: its first build has not finished.",
-                                f"Go on with: semsearch build -i {index_folder.name}")
+                                f"Go on with: semsearch build{spelt_index(index_folder)}")
         try:
             generation = _open(index_folder, pointer, repairing=repairing)
         except IndexDamaged:
@@ -229,8 +230,8 @@ def not_found(index_folder: Path) -> IndexNotFound:
     names = index_names(home)
     there = f"There: {', '.join(names)}." if names else "There is none yet."
     return IndexNotFound(f"No index named {index_folder.name!r} in {home}. {there}",
-                         f"Make one with: semsearch build SOURCE... -i {index_folder.name}  (--home or SEMSEARCH_HOME "
-                         "says where indexes are)")
+                         f"Make one with: semsearch build SOURCE...{spelt_index(index_folder)}  (--home or "
+                         "SEMSEARCH_HOME says where indexes are)")
 
 
 def index_names(home: Path) -> list[str]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -37,9 +38,26 @@ stay the same.
 """
 _DECIMALS: Final = 4
 _SLACK: Final = 16
+_LEAST_HITS: Final = 640
+"""So many are read at least, and kept until another question comes: little more work than a hundred, and the best of
+all and the best of what a filter allows are there at once."""
 _DEEPER: Final = 4
 _FEW_ROWS: Final = 2_000
 """Up to so many allowed rows are scored one by one; of more, the best of all are searched until enough are allowed."""
+
+_FEW_DOCS: Final = 1_000
+"""Up to so many are found sooner each by itself than as a set: 60 of 59,000 in 0.14 ms instead of 0.58."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Listed:
+    """The best rows of a query, all that there are where it is `complete`; at or below `cut_at` there may be others."""
+
+    query: LexicalQuery
+    limit: int
+    ranking: Ranking
+    cut_at: float
+    complete: bool
 
 
 class LexicalIndex:
@@ -63,6 +81,7 @@ class LexicalIndex:
         self._index.register_tokenizer(ANALYSER, self._analyser.tokenizer)
         self._schema = self._index.schema
         self._searcher = self._index.searcher()
+        self._last: _Listed | None = None
 
     @property
     def documents(self) -> int:
@@ -103,39 +122,42 @@ class LexicalIndex:
             return no_rows()
         if allowed is not None and permitted <= _FEW_ROWS:
             rows = np.flatnonzero(allowed)
-            scoring = self._restricted(query, self._only_docs(rows))
-            return self._ranked(*self._hits(scoring, len(rows)), depth, allowed)
-        scoring = self._restricted(query)
-        limit = depth + _SLACK
+            scoring = self._restricted(query, self._only_docs(self._doc_of_row[rows]))
+            docs, scores = self._hits(scoring, len(rows))
+            found, places = self._rows_of(docs)
+            kept = allowed[found]
+            return best_rows(found[kept], scores[places[kept]], depth)
+        limit = max(depth + _SLACK, _LEAST_HITS)
         while True:
-            docs, scores = self._hits(scoring, limit)
-            ranking = self._ranked(docs, scores, self._papers, allowed)
-            complete = len(docs) < limit or limit >= self.documents
-            if complete or int((ranking.scores > scores[-1]).sum()) >= depth:
-                return Ranking(ranking.rows[:depth], ranking.scores[:depth])
-            limit *= _DEEPER
+            listed = self._listed(query, limit)
+            rows, scores = listed.ranking.rows, listed.ranking.scores
+            if allowed is not None:
+                kept = allowed[rows]
+                rows, scores = rows[kept], scores[kept]
+            if listed.complete or (len(scores) >= depth and scores[depth - 1] > listed.cut_at):
+                return Ranking(rows[:depth], scores[:depth])
+            limit = max(limit, listed.limit) * _DEEPER
 
     def best_score(self, query: LexicalQuery, without: Collection[int] = ()) -> float:
         """Return the best BM25 of all rows but `without`; phrases and exclusions do not count, 0.0 where none."""
-        plain = LexicalQuery(query.terms, (), (), query.text)
         allowed = None
         if len(without):
             allowed = np.ones(self._papers, np.bool_)
             allowed[list(without)] = False
-        scores = self.top(plain, 1, allowed).scores
+        scores = self.top(query.plain, 1, allowed).scores
         return float(scores[0]) if len(scores) else 0.0
 
     def scores_of(self, query: LexicalQuery, rows: NDArray[np.int64]) -> NDArray[np.float32]:
         """Return `(n,)` float32 BM25 by given row, 0 where no term is shared; phrases and exclusions do not count."""
         if query.is_empty or not len(rows):
             return np.zeros(len(rows), np.float32)
-        scoring = Query.boolean_query([(Occur.Must, self._only_docs(rows)), (Occur.Must, self._terms(query.terms))])
+        wanted = self._doc_of_row[rows]
+        scoring = Query.boolean_query([(Occur.Must, self._only_docs(wanted)), (Occur.Must, self._terms(query.terms))])
         docs, scores = self._hits(scoring, len(rows))
         if not len(docs):
             return np.zeros(len(rows), np.float32)
         order = np.argsort(docs)
         docs, scores = docs[order], scores[order]
-        wanted = self._doc_of_row[rows]
         places = np.minimum(np.searchsorted(docs, wanted), len(docs) - 1)
         return np.where(docs[places] == wanted, scores[places], np.float32(0))
 
@@ -186,9 +208,13 @@ class LexicalIndex:
             return self._term(phrase[0][1])
         return Query.phrase_query(self._schema, TEXT, list(phrase))
 
-    def _only_docs(self, rows: NDArray[np.int64]) -> Query:
-        docs = np.unique(self._doc_of_row[rows]).tolist()
-        return Query.const_score_query(Query.term_set_query(self._schema, DOC, docs), 0.0)
+    def _only_docs(self, docs: NDArray[np.uint64]) -> Query:
+        """Return the query of these documents alone, which scores nothing."""
+        unique = sorted(set(docs.tolist()))
+        if len(unique) > _FEW_DOCS:
+            return Query.const_score_query(Query.term_set_query(self._schema, DOC, unique), 0.0)
+        each = [(Occur.Should, Query.term_query(self._schema, DOC, doc, "basic")) for doc in unique]
+        return Query.const_score_query(Query.boolean_query(each), 0.0)
 
     def _restricted(self, query: LexicalQuery, *filters: Query) -> Query:
         """Return the query of the terms, one of which must be there, with all that restricts it and scores nothing."""
@@ -208,22 +234,36 @@ class LexicalIndex:
             scores = np.array([score for score, _ in hits], np.float64)
             return np.array(docs, np.uint64), np.round(scores, _DECIMALS).astype(np.float32)
 
-    def _ranked(self, docs: NDArray[np.uint64], scores: NDArray[np.float32], depth: int,
-                allowed: NDArray[np.bool_] | None) -> Ranking:
+    def _listed(self, query: LexicalQuery, limit: int) -> _Listed:
+        """Return the rows of the best `limit` documents or more, read once for a question."""
+        last = self._last
+        if last is not None and last.query is query and (last.complete or last.limit >= limit):
+            return last
+        docs, scores = self._hits(self._restricted(query), limit)
         rows, places = self._rows_of(docs)
-        scores = scores[places]
-        if allowed is not None:
-            kept = allowed[rows]
-            rows, scores = rows[kept], scores[kept]
-        return best_rows(rows, scores, depth)
+        complete = len(docs) < limit or limit >= self.documents
+        listed = _Listed(query, limit, best_rows(rows, scores[places], len(rows)),
+                         -math.inf if complete else float(scores[-1]), complete)
+        self._last = listed
+        return listed
 
     def _rows_of(self, docs: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return all rows that have these documents, and for each the place of its document in `docs`."""
-        first, end = np.searchsorted(self._docs, docs, "left"), np.searchsorted(self._docs, docs, "right")
+        first = np.searchsorted(self._docs, docs)
+        end = first + self._is_at(first, docs)
+        several = np.flatnonzero((end > first) & self._is_at(end, docs))
+        end[several] = np.searchsorted(self._docs, docs[several], "right")
         counts = end - first
         places = np.repeat(np.arange(len(docs)), counts)
         within = np.arange(len(places)) - np.repeat(np.cumsum(counts) - counts, counts)
         return self._rows["row"][first[places] + within], places
+
+    def _is_at(self, places: NDArray[np.int64], docs: NDArray[np.uint64]) -> NDArray[np.bool_]:
+        """Return `(n,)` bool: whether each document stands at its place among those of the rows."""
+        if not self._papers:
+            return np.zeros(len(places), np.bool_)
+        at: NDArray[np.bool_] = (places < self._papers) & (self._docs[np.minimum(places, self._papers - 1)] == docs)
+        return at
 
 
 def documents_of(keys: NDArray[Any]) -> NDArray[np.uint64]:

@@ -34,6 +34,11 @@ class LexicalQuery:
     text: str
 
     @property
+    def plain(self) -> LexicalQuery:
+        """The query of the terms alone: nothing has to be there, or must not."""
+        return LexicalQuery(self.terms, (), (), self.text) if self.restricts else self
+
+    @property
     def is_empty(self) -> bool:
         """Whether no term is left."""
         return not self.terms

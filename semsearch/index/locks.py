@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-import socket
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,14 +12,28 @@ from datetime import datetime
 from pathlib import Path
 from typing import IO, Any, Final
 
-import portalocker
-
 from semsearch.errors import IndexBusy
 from semsearch.index.durable import full_disk_named
 
 BUILD_LOCK: Final = "build.lock"
 PUBLISH_LOCK: Final = "publish.lock"
-_AT_ONCE = portalocker.LockFlags.NON_BLOCKING
+
+if sys.platform == "win32":
+    import portalocker
+
+    def _lock(file: IO[Any], *, shared: bool, waits: bool) -> None:
+        """Take a lock on an open file; raises where it cannot be had, which without `waits` is told at once."""
+        kind = portalocker.LockFlags.SHARED if shared else portalocker.LockFlags.EXCLUSIVE
+        try:
+            portalocker.lock(file, kind if waits else kind | portalocker.LockFlags.NON_BLOCKING)
+        except portalocker.LockException as error:
+            raise OSError(str(error)) from error
+else:
+    import fcntl  # the same lock, without the tens of modules that portalocker brings
+
+    def _lock(file: IO[Any], *, shared: bool, waits: bool) -> None:
+        """Take a lock on an open file; raises where it cannot be had, which without `waits` is told at once."""
+        fcntl.flock(file, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | (0 if waits else fcntl.LOCK_NB))
 
 
 @contextmanager
@@ -47,6 +61,8 @@ def work_lock(path: Path, purpose: str, work: str, way_out: str) -> Iterator[Non
         if not lock_exclusive(file) or not _is_there(path, file):
             raise IndexBusy(f"Another process is {work}: {_holder(path)}.", way_out)
         file.truncate(0)
+        import socket
+
         json.dump({"pid": os.getpid(), "host": socket.gethostname(), "purpose": purpose,
                    "since": datetime.now().astimezone().isoformat(timespec="seconds")}, file)
         file.flush()
@@ -57,7 +73,7 @@ def work_lock(path: Path, purpose: str, work: str, way_out: str) -> Iterator[Non
 def waiting_lock(path: Path) -> Iterator[None]:
     """Hold a lock for which one waits."""
     with full_disk_named(path.parent), open(path, "a+b") as file:
-        portalocker.lock(file, portalocker.LockFlags.EXCLUSIVE)
+        _lock(file, shared=False, waits=True)
         yield
 
 
@@ -70,18 +86,18 @@ def publish_lock(index_folder: Path) -> Iterator[None]:
 
 def lock_shared(file: IO[Any]) -> bool:
     """Take a shared lock on an open file at once; False where someone holds it exclusively."""
-    return _try(file, portalocker.LockFlags.SHARED)
+    return _try(file, shared=True)
 
 
 def lock_exclusive(file: IO[Any]) -> bool:
     """Take an exclusive lock on an open file at once; False where someone else holds one of either kind."""
-    return _try(file, portalocker.LockFlags.EXCLUSIVE)
+    return _try(file, shared=False)
 
 
-def _try(file: IO[Any], kind: portalocker.LockFlags) -> bool:
+def _try(file: IO[Any], *, shared: bool) -> bool:
     try:
-        portalocker.lock(file, kind | _AT_ONCE)
-    except portalocker.LockException:
+        _lock(file, shared=shared, waits=False)
+    except OSError:
         return False
     return True
 

@@ -11,6 +11,7 @@ from typing import Any, Final
 from semsearch.encoding import EncoderIdentity
 from semsearch.errors import IndexDamaged, IndexFormatUnsupported
 from semsearch.index.durable import file_sha256
+from semsearch.spelling import spelt_home, spelt_index
 
 FORMAT: Final = 2
 """1: without a lexical index and without facets. 2: with both.
@@ -21,6 +22,8 @@ _UPGRADED: Final = (1,)
 """Formats that `reindex` brings up to date from what they hold."""
 MANIFEST: Final = "manifest.json"
 PAPERS: Final = "papers.sqlite"
+PAPERS_NEW: Final = "papers-new.sqlite"
+"""What changed in the papers since `papers.sqlite` was written, where that is little; see `paper_layers`."""
 VECTORS: Final = "vectors.npy"
 """The first segment of the vectors; the others are `vectors-2.npy` and so on."""
 VECTOR_KEYS: Final = "vector_keys.npy"
@@ -116,16 +119,17 @@ def parse(content: bytes, path: Path, *, outdated: bool = False) -> Manifest:
 
 
 def _unsupported(number: object, path: Path) -> IndexFormatUnsupported:
-    name = _index_name(path)
+    folder = _index_folder(path)
+    name = folder.name
     if number in _UPGRADED:
         return IndexFormatUnsupported(f"The index {name!r} has format {number}; this version of semsearch reads format "
                                       f"{FORMAT}.", "Bring it up to date from its own papers, encoding nothing, with: "
-                                      f"semsearch reindex --home {path.parents[3]} {name}")
+                                      f"semsearch reindex{spelt_home(folder.parent)} {name}")
     newer = isinstance(number, int) and number > FORMAT
     return IndexFormatUnsupported(
         f"The index {name!r} has format {number}; this version of semsearch reads format {FORMAT}.",
         "Update semsearch." if newer else "Build the index again from its sources with: "
-        f"semsearch build --rebuild -i {name} [SOURCE...]")
+        f"semsearch build --rebuild{spelt_index(folder)} [SOURCE...]")
 
 
 def describe_file(path: Path) -> FileEntry:
@@ -162,18 +166,24 @@ def check_files(folder: Path, manifest: Manifest, *, lexical: bool = True) -> No
             raise damaged(path, f"has {size:,} bytes where {entry.size_bytes:,} were written")
         if head_sha256(path) != entry.head_sha256:
             raise damaged(path, "does not begin with what was written")
+    if PAPERS_NEW not in manifest.files and (folder / PAPERS_NEW).exists():  # it would be read
+        raise damaged(folder / PAPERS_NEW, "does not belong to this generation")
 
 
 def damaged(path: Path, what: str) -> IndexDamaged:
     """Return the error for a file of an index that is not what was written."""
+    folder = _index_folder(path)
     if LEXICAL in path.parts[-2:] and path.parts[-4 if path.name != LEXICAL else -3] == "generations":
         return IndexDamaged(f"The index is damaged: {path} {what}.",
-                            "Its words are found again in its own papers with: semsearch reindex " + _index_name(path))
+                            "Its words are found again in its own papers with: "
+                            f"semsearch reindex{spelt_home(folder.parent)} {folder.name}")
     return IndexDamaged(f"The index is damaged: {path} {what}.",
                         "Restore that file from a copy, or build the index again from its sources with: "
-                        f"semsearch build --rebuild -i {_index_name(path)} [SOURCE...]")
+                        f"semsearch build --rebuild{spelt_index(folder)} [SOURCE...]")
 
 
-def _index_name(path: Path) -> str:
+def _index_folder(path: Path) -> Path:
+    """Return the folder of the index that a file belongs to."""
     parts = path.parts
-    return parts[parts.index("generations") - 1] if "generations" in parts else path.parent.name
+    last = len(parts) - 1 - parts[::-1].index("generations") if "generations" in parts else len(parts) - 1
+    return Path(*parts[:last])

@@ -12,6 +12,7 @@ from semsearch.index import generations
 from semsearch.index.manifest import PAPERS, Manifest
 from semsearch.index.paper_table import PaperTable
 from semsearch.index.state import State, read_state
+from semsearch.spelling import spelt_index
 
 if TYPE_CHECKING:
     from semsearch.filters import Filter
@@ -86,7 +87,8 @@ class IndexReader:
             if deletion is None:
                 raise
             raise PaperNotFound(f"The paper {name!r} was deleted on {deletion.deleted[:10]}.",
-                                f"Bring it back with: semsearch delete --restore {deletion.id}") from None
+                                f"Bring it back with: semsearch delete{spelt_index(self.folder)} --restore "
+                                f"{deletion.id}") from None
 
     def close(self) -> None:
         """Close the files and give the generation back."""

@@ -15,6 +15,7 @@ from semsearch.index.durable import write_atomically
 from semsearch.index.generations import read_pointer
 from semsearch.index.locks import publish_lock
 from semsearch.index.saved_searches import SavedSearch
+from semsearch.spelling import spelt_index
 
 STATE: Final = "state.json"
 STATE_FORMAT: Final = 1
@@ -110,9 +111,9 @@ def remember(state: State, sources: list[RememberedSource]) -> State:
 
 def _damaged(path: Path, what: str) -> IndexDamaged:
     return IndexDamaged(f"The index is damaged: {path} {what}.",
-                        "Restore it from a copy. Or begin anew: semsearch build --rebuild "
-                        f"-i {path.parent.name} SOURCE...  Papers that were deleted have to be deleted again then, "
-                        "and saved searches be saved again.")
+                        "Restore it from a copy. Or begin anew: semsearch build --rebuild"
+                        f"{spelt_index(path.parent)} SOURCE...  Papers that were deleted have to be deleted again "
+                        "then, and saved searches be saved again.")
 
 
 def _to_json(state: State) -> bytes:

@@ -7,7 +7,9 @@ are cosines, since all vectors are unit vectors.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from pathlib import Path
@@ -19,11 +21,11 @@ from numpy.typing import NDArray
 from semsearch.encoding import Vectors
 from semsearch.index import faiss_structure
 from semsearch.index.faiss_structure import check_factory as check_factory
-from semsearch.index.faiss_structure import nearest, threads
 from semsearch.index.keyed_vectors import KeyedVectors
 from semsearch.index.manifest import Manifest
 from semsearch.index.row_ranking import Ranking as Ranking
 from semsearch.index.row_ranking import best_rows, no_rows
+from semsearch.index.scan import nearest, threads
 from semsearch.index.structure_choice import EXACT as EXACT
 from semsearch.index.structure_recall import LEAST_OVERSAMPLE, OVERSAMPLE
 from semsearch.index.vector_files import StoredVectors, load_entries, open_stored
@@ -31,12 +33,19 @@ from semsearch.index.vector_files import StoredVectors, load_entries, open_store
 _READING_ROWS: Final = 8_192
 _SCORED_ROWS: Final = 65_536
 _THREAD_ROWS: Final = 32_768
-"""Fewer are scanned sooner than a thread is started."""
+"""Fewer are scanned sooner by one thread alone."""
+_PART_ROWS: Final = 16_384
+"""What a thread takes at a time."""
 _TIE_SLACK: Final = 16
 """Hits asked for beyond k, so that equal scores around rank k are ordered by row and not by chance."""
 _DEEPER: Final = 4
 _SELECTIVE_FRACTION: Final = 0.1
 """Below this share of allowed rows a graph walk may not reach them: they are scanned exactly."""
+
+_Part = tuple[int, Vectors]
+"""The place of the first of some vectors, and these."""
+_Best = tuple[NDArray[np.int64], NDArray[np.float32]]
+"""Places and scores."""
 
 
 class VectorIndex:
@@ -54,6 +63,7 @@ class VectorIndex:
         """
         self._folder = folder
         self._manifest = manifest
+        self._pool: tuple[int, ThreadPoolExecutor] | None = None
         self.stored: StoredVectors = open_stored(folder, manifest.segments, manifest.encoder.dimension)
         self.entries, places = load_entries(folder, manifest)
         self.rows: NDArray[np.int64] = np.ascontiguousarray(self.entries["row"])
@@ -85,6 +95,11 @@ class VectorIndex:
     def vectors_at(self, positions: NDArray[np.int64]) -> Vectors:
         """Return the `(len(positions), d)` float32 vectors at these positions."""
         return self.stored[self.places[positions]]
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether a search finds all that are nearest, and not most of them by a structure."""
+        return not self._manifest.indexed_vectors
 
     def cosines(self, query: Vectors, rows: NDArray[np.int64]) -> NDArray[np.float32]:
         """Return the `(n,)` float32 cosines of one unit vector `(d,)` to these rows, NaN where a row has no vector."""
@@ -148,7 +163,7 @@ class VectorIndex:
     def _scores_at(self, query: Vectors, places: NDArray[np.int64]) -> NDArray[np.float32]:
         """Return the `(n,)` scores of the vectors at these places, NaN for what is no number.
 
-        By faiss, as everywhere: a matrix product gives equal rows scores that differ in their last bits.
+        By `nearest`, as everywhere: a matrix product gives equal rows scores that differ in their last bits.
         """
         scores = np.full(len(places), np.nan, np.float32)
         for start in range(0, len(places), _SCORED_ROWS):
@@ -170,11 +185,12 @@ class VectorIndex:
     def _scan(self, query: Vectors, depth: int, permitted: NDArray[np.bool_] | None, start: int = 0
               ) -> tuple[NDArray[np.int64], NDArray[np.float32], float]:
         """Return the best places from `start` on, their scores, and the score at or below which there may be more."""
-        workers = threads()
-        part_rows = max(_THREAD_ROWS, -(-(len(self.stored) - start) // workers))
-        parts = list(self.stored.blocks(part_rows, start))
+        workers, rows = threads(), len(self.stored) - start
+        if rows < _THREAD_ROWS:
+            workers = 1
+        parts = list(self.stored.blocks(max(_PART_ROWS, rows // (4 * workers) if workers > 1 else rows), start))
 
-        def best(part: tuple[int, Vectors]) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        def best(part: _Part) -> _Best:
             first, block = part
             mask = None if permitted is None else permitted[first:first + len(block)]
             count = min(depth, len(block) if mask is None else int(np.count_nonzero(mask)))
@@ -183,15 +199,41 @@ class VectorIndex:
             places, scores = nearest(query, block, count, mask)
             return first + places, scores
 
-        if len(parts) > 1 and workers > 1:
-            with ThreadPoolExecutor(workers) as pool:  # one that stays would be dead in a process that is forked
-                found = list(pool.map(best, parts))
-        else:
-            found = [best(part) for part in parts]
+        found = self._shared_out(best, parts, workers)
         if not found:
             return np.zeros(0, np.int64), np.zeros(0, np.float32), -np.inf
         cut_at = max(float(scores[-1]) if len(scores) == depth else -np.inf for _, scores in found)
         return np.concatenate([places for places, _ in found]), np.concatenate([s for _, s in found]), cut_at
+
+    def _shared_out(self, work: Callable[[_Part], _Best], parts: Sequence[_Part], workers: int) -> list[_Best]:
+        """Return what `work` makes of each part, in their order; so many threads take one after the other.
+
+        This thread is one of them, and does not wait for one that has not begun when no part is left: where other
+        programs keep the processor busy, that may be long.
+        """
+        done: dict[int, _Best] = {}
+        left = deque(range(len(parts)))
+
+        def take() -> None:
+            while True:
+                try:
+                    number = left.popleft()
+                except IndexError:
+                    return
+                done[number] = work(parts[number])
+
+        others = [self._threads(workers - 1).submit(take) for _ in range(min(workers, len(parts)) - 1)]
+        take()
+        for other in others:
+            if not other.cancel():
+                other.result()
+        return [done[number] for number in range(len(parts))]
+
+    def _threads(self, count: int) -> ThreadPoolExecutor:
+        """Return threads of this process; those of one that was forked are dead."""
+        if self._pool is None or self._pool[0] != os.getpid():
+            self._pool = os.getpid(), ThreadPoolExecutor(count)
+        return self._pool[1]
 
     def _approximate(self, query: Vectors, wanted: int, available: int, permitted: NDArray[np.bool_] | None
                      ) -> NDArray[np.int64] | None:

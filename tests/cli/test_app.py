@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import re
 import subprocess
@@ -12,13 +13,15 @@ import click
 import pytest
 from click.testing import CliRunner
 
+from semsearch import encoding, ranking
+from semsearch.cli import options, search_options
 from semsearch.cli.app import COMMANDS, App, main
 from semsearch.encoding import EncoderIdentity, EncoderRequest
 
 ROOT = Path(__file__).resolve().parents[2]
 HEAVY = {"numpy", "torch", "faiss", "sentence_transformers", "transformers", "huggingface_hub", "tqdm", "sqlite3",
          "portalocker", "platformdirs", "zstandard"}
-CHEAP = ["semsearch", "semsearch.cli", "semsearch.cli.app", "semsearch.cli.options", "semsearch.errors"]
+CHEAP = {"semsearch", "semsearch.cli", "semsearch.cli.app"}
 
 
 def semsearch_modules_after(*arguments: str) -> set[str]:
@@ -46,8 +49,30 @@ def test_help_imports_nothing_heavy(arguments: list[str]) -> None:
 def test_a_commands_help_imports_that_command_alone() -> None:
     ours = {name for name in semsearch_modules_after("query", "--help") if name.startswith("semsearch")}
     assert ours == {*CHEAP, "semsearch.cli.console", "semsearch.cli.query", "semsearch.cli.filter_options",
-                    "semsearch.cli.search_options", "semsearch.filters", "semsearch.paper", "semsearch.ranking",
-                    "semsearch.writers", "semsearch.writers.display"}
+                    "semsearch.cli.options", "semsearch.cli.search_options", "semsearch.errors", "semsearch.spelling"}
+
+
+def test_the_list_of_commands_imports_none() -> None:
+    assert {name for name in semsearch_modules_after("--help") if name.startswith("semsearch")} == CHEAP
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_list_says_what_each_command_says_of_itself(name: str) -> None:
+    assert command_named(name).name in ("command", name)
+    assert COMMANDS[name] == command_named(name).get_short_help_str(limit=200)
+
+
+def test_every_command_of_the_package_is_listed() -> None:
+    modules = {path.stem for path in (ROOT / "semsearch" / "cli").glob("*.py")}
+    assert {name for name in modules if hasattr(importlib.import_module(f"semsearch.cli.{name}"), "command")} == {
+        *COMMANDS}
+
+
+def test_constants_of_the_options_are_those_of_the_search() -> None:
+    assert tuple(ranking.Mode) == search_options.MODES
+    assert search_options.DEFAULT_WEIGHT == ranking.DEFAULT_WEIGHT == ranking.SearchOptions().weight
+    assert search_options.DEFAULT_RERANK_DEPTH == ranking.DEFAULT_RERANK_DEPTH
+    assert options.PRECISIONS == encoding.PRECISIONS
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -88,6 +113,15 @@ def test_completion_is_offered() -> None:
     done = subprocess.run([sys.executable, "-m", "semsearch"], env=environment, capture_output=True, text=True,
                           cwd=ROOT)
     assert "#compdef semsearch" in done.stdout
+
+
+def test_commands_are_completed_without_importing_them() -> None:
+    asked = {"_SEMSEARCH_COMPLETE": "bash_complete", "COMP_WORDS": "semsearch re", "COMP_CWORD": "1"}
+    done = subprocess.run([sys.executable, "-X", "importtime", "-m", "semsearch"], env={**os.environ, **asked},
+                          capture_output=True, text=True, cwd=ROOT)
+    assert done.stdout.split() == [f"plain,{name}" for name in COMMANDS if name.startswith("re")]
+    assert "semsearch.cli.app" in done.stderr
+    assert "semsearch.cli.related" not in done.stderr
 
 
 @pytest.mark.parametrize("name", ["../papers", "/tmp/papers", ".", "..", "", "a/b", "a\nb"])

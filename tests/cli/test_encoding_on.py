@@ -12,7 +12,7 @@ from made_papers import records, write_jsonl
 from semsearch import encoding_on, first_generation
 from semsearch.encoding import EncoderRequest
 
-READY = 'Ready to ask: semsearch query -i papers "..."  (words now, meaning as encoding goes on)\n'
+READY = 'Ready to ask: semsearch query "..."  (words now, meaning as encoding goes on)\n'
 
 
 @pytest.fixture
@@ -57,7 +57,7 @@ def test_later_says_how_to_go_on(many: CommandLine) -> None:
     assert (result.exit_code, many.provider.loaded) == (0, 0)
     assert ("0 of 12 papers are encoded; the others are found by their words, and encoded when a question needs them.\n"
             "  To encode them all: semsearch build\n") in result.stdout
-    assert "\nvectors     0 (0% of the papers)\n            go on encoding with: semsearch build -i papers\n" in \
+    assert "\nvectors     0 (0% of the papers)\n            go on encoding with: semsearch build\n" in \
         many.ok("info")
     [listed] = many.json("list", "--json")
     assert (listed["state"], listed["coverage"]) == ("0% encoded", 0.0)
@@ -71,8 +71,8 @@ def test_later_says_how_to_go_on(many: CommandLine) -> None:
 def test_a_stop_says_that_it_answers_and_how_to_go_on(many: CommandLine) -> None:
     stopped = CommandLine(many.folder, Interrupted())
     error = stopped.fails("build", "papers.jsonl", status=130)
-    assert error.endswith('The index answers: semsearch query -i papers "..."  4 of 12 papers are encoded; go on with: '
-                          "semsearch build -i papers\n\n"
+    assert error.endswith('The index answers: semsearch query "..."  4 of 12 papers are encoded; go on with: '
+                          "semsearch build\n\n"
                           "Stopped. What was encoded so far is kept; run the same command again to go on.\n")
     assert many.json("list", "--json")[0]["state"] == "33% encoded"
     [summary] = many.json("build", "--json")

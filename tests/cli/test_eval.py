@@ -130,6 +130,14 @@ def test_two_indexes_are_compared(cli: CommandLine, collection: Path) -> None:
     assert not (cli.home / "eval-nature").exists()
 
 
+def test_an_index_that_is_not_encoded_says_how_much_is(cli: CommandLine, collection: Path) -> None:
+    assert cli("build", "nature/corpus.jsonl", "-i", "bare", "--encode", "later", "-q").exit_code == 3
+    result = cli("eval", "nature", "-i", "bare", "--measures", "RR@10", "--json")
+    assert "bare: 0 of 3 papers were encoded before the first question and 3 after the last; each had" in result.stderr
+    [system] = json.loads(result.stdout)["systems"]
+    assert (system["encoded"], system["encoded_after"], system["encode_budget"]) == (0, 3, None)
+
+
 def test_an_index_and_files_without_a_folder(built: CommandLine, collection: Path) -> None:
     arguments = ["eval", "--queries", "nature/queries.jsonl", "--qrels", "nature/qrels/dev.tsv", "--json", "--measures",
                  "RR@10"]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from command_line import COSINE_BIRDS, COSINE_SONGS, CommandLine
+from command_line import BIRDS, CELLS, COSINE_BIRDS, COSINE_SONGS, SONGS, CommandLine
+from made_papers import write_jsonl
 
 from semsearch.errors import EmptyQuery
 from semsearch.search import Searcher
@@ -68,6 +69,22 @@ def test_text_for_people(built: CommandLine) -> None:
     assert any(line.split()[:1] == ["birds"] and "100%" in line for line in lines)
     assert any(line.split() == ["not", "in", "it", "whales"] for line in lines)
     assert lines[-1].endswith("Birds watch stars.") and "█" in lines[-1] and "\x1b" not in text
+
+
+def test_a_paper_without_a_vector_has_an_estimate(cli: CommandLine) -> None:
+    write_jsonl(cli.folder / "papers.jsonl", [BIRDS, SONGS, CELLS])
+    cli.ok("build", "papers.jsonl", "-i", "bare", "--encode", "later", "-q")
+    [found] = cli.json("explain", "-i", "bare", "birds1", "birds", "--json")
+    assert found["cosine"] is None and found["cosine_estimate"] == pytest.approx(0.1 + 0.5 * found["bm25"] / found[
+        "best_bm25"], abs=1e-5)
+    assert found["fused"] == pytest.approx(0.6 * found["cosine_estimate"] + 0.4 * found["bm25"] / found["best_bm25"],
+                                           abs=1e-5)
+    shown = cli.ok("explain", "-i", "bare", "birds1", "birds")
+    assert f"none: the paper has no vector; {found['cosine_estimate']:.3f} is taken, by its words" in shown
+    [named] = cli.json("explain", "-i", "bare", "cells3", "cells3", "--json")
+    assert (named["rank"], named["cosine_estimate"]) == (1, None)
+    [neither] = cli.json("explain", "-i", "bare", "cells3", "birds", "--json")
+    assert (neither["score"], neither["rank"], neither["cosine_estimate"]) == (None, None, None)
 
 
 def test_errors_are_told(built: CommandLine) -> None:

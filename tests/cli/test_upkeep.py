@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ from fakes import FakeEncoder
 
 from semsearch.cli.app import App, main
 from semsearch.encoding import EncoderRequest
+from semsearch.exported.readiness import MISSING, READY, REFUSED, Readiness
 
 
 def flip_a_bit(path: Path, place: int = -1) -> None:
@@ -177,6 +179,32 @@ def test_doctor_finds_all_that_is_needed(built: CommandLine) -> None:
     assert [(index["name"], index["state"]) for index in found["indexes"]] == [("papers", "ok")]
     assert "cpu" in found["devices"] and found["free_bytes"] > 0
     assert found["environment"]["HF_HUB_OFFLINE"] == "1"
+
+
+def test_doctor_wants_nothing_that_another_system_needs(built: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("semsearch.cli.diagnosis.metadata.requires", lambda name: [
+        "click>=8", "nowhere>=1; sys_platform == 'beos'", f'numpy; sys_platform == "{sys.platform}"'])
+    [found] = built.json("doctor", "--json")
+    assert {"click", "numpy"} <= found["packages"].keys() and "nowhere" not in found["packages"]
+
+
+def test_doctor_tells_whether_answers_are_quick(built: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
+    states = {"a" * 64: Readiness(REFUSED, "its vectors differ")}
+    monkeypatch.setattr("semsearch.exported.readiness.readiness_of", lambda of: states.get(of, Readiness(MISSING)))
+    monkeypatch.setattr("semsearch.provider.runs_on_cpu", lambda device: True)
+    [found] = built.json("doctor", "--json")
+    default, other = found["quick_answers"].items()
+    assert default == ("sentence-transformers/all-MiniLM-L6-v2",
+                       {"state": "not made yet", "reason": "", "way_out": "made by the first build or question"})
+    assert other[1]["way_out"] == 'made by: semsearch query "..."'
+    states[found["model"]["fingerprint"]] = Readiness(REFUSED, "its vectors differ")
+    text = " ".join(built.ok("doctor").split())
+    assert ("quick answers sentence-transformers/all-MiniLM-L6-v2: refused; its vectors differ; each question loads "
+            "the whole model" in text)
+    states[found["model"]["fingerprint"]] = Readiness(READY)
+    assert "quick answers sentence-transformers/all-MiniLM-L6-v2: ready " in " ".join(built.ok("doctor").split())
+    monkeypatch.setattr("semsearch.provider.runs_on_cpu", lambda device: False)  # a GPU takes the model as it is
+    assert "quick answers" not in built.ok("doctor")
 
 
 def test_doctor_says_what_to_do(built: CommandLine) -> None:

@@ -61,8 +61,11 @@ TEXT = st.lists(st.sampled_from(WORDS), max_size=12).map(" ".join)
     chance=st.randoms(use_true_random=False),
     depth=st.integers(1, 12),
     few_rows=st.sampled_from([0, 5, 2000]),
+    few_docs=st.sampled_from([0, 2000]),
+    least_hits=st.sampled_from([1, 640]),
 )
-def test_the_best_rows_are_those_of_the_formula(texts, question, phrase, excluded, chance, depth, few_rows):
+def test_the_best_rows_are_those_of_the_formula(texts, question, phrase, excluded, chance, depth, few_rows, few_docs,
+                                                least_hits):
     asked = Counter([*question, *phrase])
     wanted = bm25(texts, asked)
     permitted = np.array([
@@ -72,6 +75,8 @@ def test_the_best_rows_are_those_of_the_formula(texts, question, phrase, exclude
     syntax = " ".join([*question, f'"{" ".join(phrase)}"' if phrase else "", f'-"{" ".join(excluded)}"'])
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patched:
         patched.setattr(lexical_index, "_FEW_ROWS", few_rows)
+        patched.setattr(lexical_index, "_FEW_DOCS", few_docs)
+        patched.setattr(lexical_index, "_LEAST_HITS", least_hits)
         patched.setattr(lexical_index, "_SLACK", 1)
         index = index_of(Path(folder) / "g", texts, "none")
         query = index.parse(syntax)
@@ -105,6 +110,19 @@ def test_ties_at_the_cut_are_ordered_by_row_however_many_there_are(tmp_path):
         assert index.top(query, depth).rows.tolist() == list(range(min(depth, len(texts))))
     last = np.arange(len(texts)) >= 90
     assert index.top(query, 3, last).rows.tolist() == [90, 91, 92]
+
+
+def test_a_question_is_read_once_however_it_is_looked_at(tmp_path, monkeypatch):
+    index = index_of(tmp_path / "g", [f"graph {word}" for word in WORDS] * 20)
+    monkeypatch.setattr(lexical_index, "_FEW_ROWS", 0)
+    read = []
+    hits = index._hits
+    monkeypatch.setattr(index, "_hits", lambda query, limit: read.append(limit) or hits(query, limit))
+    query = index.parse("graph nerve")
+    best = index.best_score(query)
+    assert index.top(query, 10, np.arange(160) % 8 == 1).scores.tolist() == [best] * 10
+    assert len(index.top(query, 160).rows) == 160 and len(read) == 1
+    assert index.top(index.parse("galaxy"), 160).rows.tolist() == list(range(2, 160, 8)) and len(read) == 2
 
 
 def test_rows_of_one_text_share_its_score(tmp_path):

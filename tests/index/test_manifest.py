@@ -108,7 +108,7 @@ def test_files_in_folders_are_checked_and_words_only_where_they_count(manifest, 
     (folder / "lexical" / "meta.json").write_bytes(b"word")
     with pytest.raises(IndexDamaged, match=r"meta\.json has 4 bytes") as caught:
         check_files(folder, held)
-    assert caught.value.way_out.endswith(f"semsearch reindex {tmp_path.name}")
+    assert caught.value.way_out.endswith(f"semsearch reindex --home {tmp_path.parent} {tmp_path.name}")
     check_files(folder, held, lexical=False)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 
 import faiss
@@ -10,6 +11,7 @@ import pytest
 
 from semsearch.encoding import EncoderIdentity
 from semsearch.errors import IndexDamaged, UsageError
+from semsearch.index import vector_index
 from semsearch.index.keyed_vectors import KEY_DTYPE
 from semsearch.index.manifest import FAISS, VECTOR_KEYS, VECTORS, Manifest, Segment, describe_file
 from semsearch.index.structure_build import Structure, StructurePlan, build_structure
@@ -153,6 +155,26 @@ def truth(
     kept = [p for p in range(len(rows)) if (allowed is None or allowed[rows[p]]) and np.isfinite(scores[p])]
     order = sorted(kept, key=lambda p: (-round(scores[p], 6), rows[p]))[:k]
     return rows[order].tolist(), scores[order]
+
+
+@pytest.mark.parametrize("busy", [False, True])
+def test_several_threads_find_what_one_finds_and_none_is_waited_for_that_has_not_begun(tmp_path, monkeypatch, busy):
+    vectors = unit(np.random.default_rng(8), N)
+    index = make(tmp_path / "g", vectors)
+    one = index.search(vectors[5], 50)
+    for name, value in (("_THREAD_ROWS", 10), ("_PART_ROWS", 7), ("threads", lambda: 3)):
+        monkeypatch.setattr(vector_index, name, value)
+    released = threading.Event()
+    if busy:
+        for _ in range(2):
+            index._threads(2).submit(released.wait)
+    try:
+        several = index.search(vectors[5], 50)
+    finally:
+        released.set()
+    assert (several.rows.tolist(), several.scores.tolist()) == (one.rows.tolist(), one.scores.tolist())
+    monkeypatch.setattr(vector_index.os, "getpid", lambda: -1)  # as in a process that was forked
+    assert index.search(vectors[5], 50).rows.tolist() == one.rows.tolist()
 
 
 @pytest.mark.parametrize("k", [1, 2, 10, 99, 100, 101, 500, 999, 1000, 5000])
