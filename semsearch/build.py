@@ -14,6 +14,7 @@ from semsearch.encoding_on import encode_on
 from semsearch.errors import IndexDamaged, IndexNotFound, IndexStoreError, UsageError
 from semsearch.first_generation import LATER, NOW, Standing, Vectorising, publish_first, standing_of
 from semsearch.index import generations
+from semsearch.index.base_papers import BasePapers
 from semsearch.index.durable import make_folder, write_atomically
 from semsearch.index.index_folder import check_place, remove_if_bare
 from semsearch.index.locks import build_lock
@@ -26,6 +27,7 @@ from semsearch.index.state import State, change_state, read_state, remember
 from semsearch.intake import (
     Intake,
     SourceList,
+    changes_little,
     check_anything_usable,
     find_nothing_new,
     list_sources,
@@ -144,7 +146,7 @@ class _Run:
     def _publish_first(self, work: Vectorising, sources: SourceList, state: State, base: IndexReader | None
                        ) -> tuple[Intake, Changes, Standing]:
         with generations.staging(self.folder) as staging:
-            staged = StagedPapers(staging / PAPERS, base.generation.checked_path(PAPERS) if base else None)
+            staged = self._staged(staging / PAPERS, base, sources)
             try:
                 intake = self._read(sources, staged, state)
                 self._remember(sources)
@@ -154,6 +156,13 @@ class _Run:
         if self.options.restore:
             self._forget_deletions(state)
         return intake, staged.changes, standing
+
+    def _staged(self, path: Path, base: IndexReader | None, sources: SourceList) -> StagedPapers:
+        """Return a table in the making; in two layers, where little is read and nothing taken out."""
+        if base is None:
+            return StagedPapers(path, None)
+        layered = not (self.options.prune or self.options.restore or base.hidden) and changes_little(sources, base)
+        return StagedPapers(path, BasePapers.of(base.generation), layered=layered)
 
     def _summary(self, base: IndexReader | None, intake: Intake, changes: Changes, standing: Standing) -> BuildSummary:
         with IndexReader(self.folder) as reader:
@@ -170,7 +179,7 @@ class _Run:
         with self._base() as base, tempfile.TemporaryDirectory(prefix="semsearch-") as scratch:
             state = self._state() if exists else State()
             sources = list_sources(named, self.options.from_format, state.sources, self.progress)
-            staged = StagedPapers(Path(scratch) / PAPERS, base.generation.checked_path(PAPERS) if base else None)
+            staged = self._staged(Path(scratch) / PAPERS, base, sources)
             try:
                 intake = self._read(sources, staged, state)
                 keys = staged.text_keys()
@@ -178,9 +187,8 @@ class _Run:
                 if self.options.vectors:
                     known += open_given(self.options.vectors, self._encoder_wanted(base)[1], self.progress).shards
                 missing = len(missing_rows(keys, VectorSources(known)))
-                staged.close()
-                with PaperTable(Path(scratch) / PAPERS, len(keys)) as table:
-                    summary = count_papers(table, intake, staged.changes, len(keys), self.folder.name, self.begun)
+                summary = count_papers(staged, staged.tallies(), intake, staged.changes, len(keys), self.folder.name,
+                                       self.begun)
                 named_file = self.options.rejects_file
                 return replace(summary, encoded=missing, rejects_file=str(named_file) if named_file else None)
             finally:
@@ -246,7 +254,7 @@ class _Run:
             return None
         if self.options.language not in (None, manifest.language):
             return None
-        if set(manifest.notes.get("deletions", ())) - set(state.deletions) and base.papers.waiting_records():
+        if set(manifest.notes.get("deletions", ())) - set(state.deletions) and base.papers.tallies.waiting:
             return None  # a deletion was taken back
         return find_nothing_new(sources, base, self.options.prune)
 
@@ -292,7 +300,7 @@ class _Run:
         lost = list(sources.gone)
         with suppress(IndexStoreError), IndexReader(self.folder, repairing=True) as old:
             here = {file.path for file, _ in sources.files}
-            lost += [c.name for c in old.papers.source_counts() if c.path not in here and c.path not in lost]
+            lost += [name for path, name in old.papers.source_names().items() if path not in here and path not in lost]
         if lost and not self.options.confirmed:
             shown = ", ".join(lost[:5]) + (f" and {len(lost) - 5:,} more" if len(lost) > 5 else "")
             raise UsageError(f"--rebuild would lose the papers of sources that are not read now: {shown}.",

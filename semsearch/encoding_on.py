@@ -18,8 +18,10 @@ from semsearch.encoding_queue import EncodingQueue
 from semsearch.errors import IndexChanged
 from semsearch.first_generation import Standing, Vectorising
 from semsearch.index import generations
+from semsearch.index.base_papers import BasePapers
 from semsearch.index.facet_columns import dates
 from semsearch.index.manifest import PAPERS
+from semsearch.index.paper_layers import take_over_papers
 from semsearch.index.reader import IndexReader
 from semsearch.index.staged_papers import StagedPapers
 from semsearch.index.staged_store import Changes
@@ -28,6 +30,7 @@ from semsearch.index.vector_log import VectorLogWriter
 from semsearch.index.wanted_texts import forget_wanted, read_wanted
 from semsearch.progress import Task
 from semsearch.publish import publish_generation, usable_vectors
+from semsearch.spelling import spelt_index
 from semsearch.vectorise import VectorSources, duration_in_words, encode_rows, missing_rows
 
 PUBLISH_TEXTS: Final = 2_000
@@ -148,9 +151,9 @@ class _EncodingOn:
         deletions = read_state(self._work.folder).deletions
         gone = [paper.id for paper in reader.papers.get(reader.papers.rows_of_ids(deletions))]
         if not gone:
-            generations.take_over(reader.generation, PAPERS, staging)
+            take_over_papers(reader.generation, staging)
             return reader.papers.text_keys()
-        staged = StagedPapers(staging / PAPERS, reader.generation.checked_path(PAPERS))
+        staged = StagedPapers(staging / PAPERS, BasePapers.of(reader.generation))
         try:
             staged.take_out_deleted(deletions)
             staged.merge(deletions.values())
@@ -169,8 +172,8 @@ class _EncodingOn:
         if not self._has_told:
             seconds = self._work.seconds_for(self._standing.missing)
             left = f": about {duration_in_words(seconds)} left" if seconds else ""
-            self._work.progress.note(f'Ready to ask: semsearch query -i {self._work.folder.name} "..."  (words now, '
-                                     f"meaning as encoding goes on{left})")
+            self._work.progress.note(f'Ready to ask: semsearch query{spelt_index(self._work.folder)} "..."  '
+                                     f"(words now, meaning as encoding goes on{left})")
 
     def _tell_how_long(self, left: int) -> None:
         """Say once, by what was measured, how long the rest takes."""
@@ -184,10 +187,10 @@ class _EncodingOn:
 
     def _tell_what_there_is(self) -> None:
         self._logs.refresh()
-        manifest, name = self._standing.published.manifest, self._work.folder.name
+        manifest, index = self._standing.published.manifest, spelt_index(self._work.folder)
         self._work.progress.note(
-            f'The index answers: semsearch query -i {name} "..."  {manifest.vectors + len(self._logs):,} of '
-            f"{manifest.papers:,} papers are encoded; go on with: semsearch build -i {name}")
+            f'The index answers: semsearch query{index} "..."  {manifest.vectors + len(self._logs):,} of '
+            f"{manifest.papers:,} papers are encoded; go on with: semsearch build{index}")
 
 
 class _OpenLog(VectorLogWriter):

@@ -18,6 +18,7 @@ from semsearch.errors import (
     UnreadableArchive,
     UsageError,
 )
+from semsearch.index import paper_layers
 from semsearch.index.reader import IndexReader
 from semsearch.index.staged_papers import StagedPapers
 from semsearch.index.staged_records import SourceEntry
@@ -30,6 +31,8 @@ from semsearch.readers.sources import STDIN, SourceFile, expand_sources, read_fi
 
 _PRUNE_LIMIT_FRACTION: Final = 0.25
 _REFUSALS_TOLD: Final = 3
+_LITTLE_SHARE: Final = 0.02
+"""Of the bytes of the paper table: what is less, in the sources to be read, goes into a second layer."""
 _ADVANCE_BYTES: Final = 1 << 16
 
 
@@ -122,6 +125,16 @@ def find_nothing_new(sources: SourceList, base: IndexReader, prune: bool) -> Int
     return intake
 
 
+def changes_little(sources: SourceList, base: IndexReader) -> bool:
+    """Return whether what is to be read is so little that the papers of `base` are better taken over than copied."""
+    if not base.papers.may_get_layer or base.papers.size_bytes <= paper_layers.LEAST_BYTES:
+        return False
+    known = base.papers.source_signatures()
+    changed = [file for file, from_format in sources.files if not _is_unchanged(sources, file, from_format, known)]
+    return all(file.path != STDIN for file in changed) and (
+        sum(map(_size_bytes, changed)) < _LITTLE_SHARE * base.papers.size_bytes)
+
+
 def read_sources(sources: SourceList, staged: StagedPapers, *, strict: bool, progress: Progress) -> Intake:
     """Read all files that changed into the staged table.
 
@@ -180,9 +193,9 @@ def check_anything_usable(staged: StagedPapers, intake: Intake) -> None:
     Raises:
         NothingToIndex: naming the commonest reason.
     """
-    counts = [c for c in staged.source_counts() if c.path in intake.paths]
-    if any(c.papers or c.merged for c in counts):
+    if staged.holds_any(intake.paths):
         return
+    counts = [c for c in staged.source_counts() if c.path in intake.paths]
     rejected = sum(c.rejected for c in counts)
     if not rejected:
         where = ", ".join(c.name for c in counts) or "the named folders"

@@ -173,7 +173,7 @@ def describe(index_folder: Path | str) -> IndexInfo:
             dimension=encoder.dimension, max_tokens=encoder.max_tokens, precision=encoder.precision,
             fingerprint=encoder.fingerprint, papers=reader.visible, deleted=len(reader.state.deletions),
             vectors=manifest.vectors, coverage=manifest.vectors / manifest.papers if manifest.papers else 1.0,
-            without_abstract=reader.papers.without_abstract(),
+            without_abstract=reader.papers.tallies.without_abstract,
             truncated=int((reader.vectors.token_counts > encoder.max_tokens).sum()), factory=manifest.factory,
             search_parameters=manifest.search_parameters, recall_at_10=manifest.recall_at_10,
             language=manifest.language, distinct_texts=count_documents(reader.generation.folder),

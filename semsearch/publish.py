@@ -71,6 +71,11 @@ def check_language_asked(language: str | None) -> None:
         check_language(language)
 
 
+def count_texts(keys: NDArray[Any]) -> int:
+    """Return how many distinct texts have these text keys."""
+    return int(np.count_nonzero(np.diff(np.sort(documents_of(keys))))) + bool(len(keys))
+
+
 def usable_vectors(base: IndexReader | None, keys: NDArray[Any], identity: EncoderIdentity) -> list[KeyedVectors]:
     """Return the vectors of a generation as a source for the next, whose texts have these keys by row; none if unfit.
 
@@ -131,7 +136,7 @@ def _check_counts(staged: Path, keys: NDArray[Any], vectors: int, documents: int
     counted = len(np.load(staged / VECTOR_KEYS, mmap_mode="r" if vectors else None, allow_pickle=False))
     if counted != vectors:
         problems.append(f"{counted} vectors where {vectors} belong")
-    texts = int(np.count_nonzero(np.diff(np.sort(documents_of(keys))))) + bool(len(keys))
+    texts = count_texts(keys)
     if documents != texts:
         problems.append(f"{documents} documents in the lexical index where {texts} belong")
     if problems:

@@ -10,6 +10,7 @@ from semsearch.encoding import FLOAT32, EncoderIdentity, EncoderRequest
 from semsearch.encoding_on import encode_on
 from semsearch.first_generation import Vectorising, publish_first
 from semsearch.index import generations
+from semsearch.index.base_papers import BasePapers
 from semsearch.index.locks import build_lock
 from semsearch.index.manifest import PAPERS
 from semsearch.index.reader import IndexReader
@@ -61,7 +62,7 @@ def reindex_index(index_folder: Path | str, options: ReindexOptions | None = Non
             plan = Plan(identity, factory, options.language or base.manifest.language, sorted(base.state.deletions),
                         min_recall=base.manifest.min_recall if options.min_recall is None else options.min_recall)
             with generations.staging(folder) as staging:
-                staged = StagedPapers(staging / PAPERS, base.generation.checked_path(PAPERS))
+                staged = StagedPapers(staging / PAPERS, BasePapers.of(base.generation))
                 try:
                     staged.take_out_deleted(base.state.deletions)
                     staged.merge(base.state.deletions.values())

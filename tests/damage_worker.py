@@ -81,9 +81,9 @@ def read_all(index: Path) -> None:
         reader.papers.text_keys()
         reader.papers.source_counts()
         reader.papers.source_signatures()
-        list(reader.papers.source_of_rows())
+        list(reader.papers.first_sources(range(reader.papers.papers)))
         [reject.to_json() for reject in reader.papers.rejects()]
-        reader.papers.without_abstract()
+        _ = reader.papers.tallies
         for find in (reader.papers.find, reader.papers.find_title):
             for name in ("p5", "p", "study 7", "10.1000/x"):
                 with suppress(SemsearchError):

@@ -128,7 +128,8 @@ def test_it_answers_before_a_text_is_encoded_and_more_and_more_by_meaning(index,
     assert (summary.generation, summary.encoded, summary.reused, summary.coverage) == (6, 40, 0, 1.0)
     assert (summary.papers, summary.added, summary.unchanged, summary.published) == (40, 40, 0, True)
     assert sorted(provider.encoded) == sorted(text_of(item) for item in records(COUNT))
-    assert notes.notes[0] == 'Ready to ask: semsearch query -i index "..."  (words now, meaning as encoding goes on)'
+    assert notes.notes[0] == (f'Ready to ask: semsearch query --home {tmp_path} -i index "..."  '
+                              "(words now, meaning as encoding goes on)")
     run_build([source], tmp_path / "reference")
     assert answers(index) == answers(tmp_path / "reference")
     assert set(map(tuple, words)) == {tuple(by_words(tmp_path / "reference"))}
@@ -240,8 +241,9 @@ def test_a_writer_that_is_at_work_keeps_its_log(index, source):
 def test_stopped_at_any_moment_it_answers_and_goes_on(index, source, monkeypatch):
     first, notes = interrupted(source, index, 21)
     assert coverage(index) == (3, 40, 16)
-    assert notes[-1] == ('The index answers: semsearch query -i index "..."  20 of 40 papers are encoded; go on with: '
-                         "semsearch build -i index")
+    named = f"--home {index.parent} -i index"
+    assert notes[-1] == (f'The index answers: semsearch query {named} "..."  20 of 40 papers are encoded; go on with: '
+                         f"semsearch build {named}")
     assert describe(index).waiting_vectors == 4 and verify(index).problems == ()
     assert len(by_words(index)) == 8
 

@@ -13,7 +13,7 @@ from made_papers import record, run_build, write_jsonl
 
 from semsearch.errors import EmptyQuery, IndexNotFound, PaperNotFound, QueryError, UsageError
 from semsearch.filters import Filter
-from semsearch.index import staged_store
+from semsearch.index import staged_file
 from semsearch.index.facet_columns import arrivals
 from semsearch.index.reader import IndexReader
 from semsearch.index.saved_searches import REPORTS_KEPT, Report, SavedSearch
@@ -66,7 +66,7 @@ class Library:
 def library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Library:
     """An index of two birds and something else."""
     clock = SimpleNamespace(seconds=1_700_000_000)
-    monkeypatch.setattr(staged_store, "time", SimpleNamespace(time=lambda: clock.seconds))
+    monkeypatch.setattr(staged_file, "time", SimpleNamespace(time=lambda: clock.seconds))
     library = Library(tmp_path, clock)
     library.add(bird(1), bird(2), record(1))
     return library

@@ -22,7 +22,7 @@ CREATE INDEX facets_dates ON facets (year, date);
 CREATE INDEX facets_title ON facets (title);
 """
 _COLUMNS: Final = ("year", "date", "authors", "venue", "categories", "title")
-_WRITE: Final = (f"INSERT INTO facets (row, {', '.join(_COLUMNS)}, added) VALUES (?, ?, ?, ?, ?, ?, ?, ?) "
+_WRITE: Final = (f"INSERT INTO main.facets (row, {', '.join(_COLUMNS)}, added) VALUES (?, ?, ?, ?, ?, ?, ?, ?) "
                  f"ON CONFLICT (row) DO UPDATE SET {', '.join(f'{c} = excluded.{c}' for c in _COLUMNS)}")
 
 

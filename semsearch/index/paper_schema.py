@@ -5,16 +5,14 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, Final
 
-import numpy as np
-from numpy.typing import NDArray
-
+from semsearch.errors import IndexDamaged
 from semsearch.index import manifest as manifests
 from semsearch.index.facets import FACETS_SCHEMA
-from semsearch.index.keyed_vectors import KEY_DTYPE
+from semsearch.index.manifest import PAPERS_NEW
 from semsearch.paper import Paper
 
 APPLICATION_ID: Final = 0x53454D53
@@ -49,6 +47,15 @@ CREATE TABLE record_keys (key TEXT NOT NULL, record INTEGER NOT NULL, PRIMARY KE
 CREATE INDEX record_keys_record ON record_keys (record);
 CREATE TABLE rejects (source INTEGER NOT NULL, line INTEGER NOT NULL, reason TEXT NOT NULL, value TEXT NOT NULL);
 {FACETS_SCHEMA}"""
+ADDED_SCHEMA: Final = """
+CREATE INDEX IF NOT EXISTS papers_without_abstract ON papers (row) WHERE abstract = '';
+-- One row: what a count of everything gives, in JSON (see `paper_tallies`).
+CREATE TABLE IF NOT EXISTS tallies (content TEXT NOT NULL);
+-- The text keys of all papers in the order of rows, in blocks that begin with row `first`: papers are too wide to be
+-- read for them. In a second layer there are none; its papers count before them.
+CREATE TABLE IF NOT EXISTS text_keys (first INTEGER PRIMARY KEY, keys BLOB NOT NULL);
+"""
+"""What tables of this format had not from the beginning; it is added to a table that is written to."""
 
 
 @contextmanager
@@ -57,14 +64,34 @@ def damage_named(path: Path) -> Iterator[None]:
     try:
         yield
     except (sqlite3.DatabaseError, OverflowError) as error:
-        raise manifests.damaged(path, f"cannot be read ({error})") from error
+        raise paper_damage(path, error) from error
 
 
-def open_read_only(path: Path) -> sqlite3.Connection:
-    """Return a connection that never writes, to a file that nobody changes."""
-    connection = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro&immutable=1", uri=True, check_same_thread=False)
+def paper_damage(path: Path, error: Exception) -> IndexDamaged:
+    """Return the error for a paper table that cannot be read, naming the second layer where that is to blame."""
+    layer = path.with_name(PAPERS_NEW)
+    to_blame = layer if layer.exists() and not _is_sound(layer) else path
+    return manifests.damaged(to_blame, f"cannot be read ({error})")
+
+
+def open_file(path: Path) -> sqlite3.Connection:
+    """Return a connection that never writes, to one file that nobody changes."""
+    connection = sqlite3.connect(unchanging(path), uri=True, check_same_thread=False)
     connection.execute("PRAGMA trusted_schema = OFF")
     return connection
+
+
+def unchanging(path: Path) -> str:
+    """Return the address by which SQLite opens a file that nobody changes."""
+    return f"{path.resolve().as_uri()}?mode=ro&immutable=1"
+
+
+def _is_sound(path: Path) -> bool:
+    try:
+        with closing(open_file(path)) as connection:
+            return bool(connection.execute("PRAGMA quick_check(1)").fetchone() == ("ok",))
+    except sqlite3.DatabaseError:
+        return False
 
 
 def paper_from_columns(values: Sequence[Any], path: Path) -> Paper:
@@ -87,14 +114,4 @@ def paper_to_columns(paper: Paper) -> tuple[Any, ...]:
             int(paper.title_stands_in), paper.raw_title, paper.raw_abstract, paper.markup)
 
 
-def read_text_keys(connection: sqlite3.Connection, path: Path) -> NDArray[Any]:
-    """Return the text keys of all papers by row, `(papers,)`."""
-    with damage_named(path):
-        keys = b"".join(key for (key,) in connection.execute("SELECT text_key FROM papers ORDER BY row"))
-    if len(keys) % KEY_DTYPE.itemsize:
-        raise manifests.damaged(path, "holds text keys of a wrong length")
-    return np.frombuffer(keys, KEY_DTYPE)
-
-
-def _json(values: Any) -> str:
-    return json.dumps(values, ensure_ascii=False, separators=(",", ":"))
+_json: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Final, Self
 
@@ -13,14 +14,16 @@ from numpy.typing import NDArray
 from semsearch.errors import AmbiguousPaper, IndexDamaged, PaperNotFound
 from semsearch.identifiers import alias_key, spellings
 from semsearch.index import manifest as manifests
+from semsearch.index.paper_checks import check_all, compare_counts
+from semsearch.index.paper_layers import layers_of, open_read_only
 from semsearch.index.paper_schema import (
     APPLICATION_ID,
     PAPER_COLUMNS,
     damage_named,
-    open_read_only,
     paper_from_columns,
-    read_text_keys,
 )
+from semsearch.index.paper_tallies import Tallies, count_all, stored_tallies
+from semsearch.index.paper_text_keys import read_text_keys
 from semsearch.index.source_counts import SourceCounts, StoredReject, read_rejects, read_source_counts
 from semsearch.paper import Paper, comparable, text_key
 
@@ -38,13 +41,19 @@ class PaperTable:
         self.papers = papers
         with damage_named(path):
             self._connection = open_read_only(path)
-            if self._one("PRAGMA application_id") != APPLICATION_ID:
-                raise sqlite3.DatabaseError("not a paper table")
+            for layer in layers_of(self._connection):
+                if self._one(f"PRAGMA {layer}.application_id") != APPLICATION_ID:
+                    raise sqlite3.DatabaseError("not a paper table")
 
     @property
     def path(self) -> Path:
-        """Where the file is."""
+        """Where the file is; what changed since it was written may lie beside it."""
         return self._path
+
+    @property
+    def size_bytes(self) -> int:
+        """How large that file is."""
+        return self._path.stat().st_size
 
     def close(self) -> None:
         """Close the file."""
@@ -95,11 +104,12 @@ class PaperTable:
 
     def ids(self) -> list[str]:
         """Return the ids of all papers by row."""
-        return [paper_id for (paper_id,) in self._all("SELECT id FROM papers ORDER BY row", [])]
+        return [paper_id for _, paper_id in self._all("SELECT row, id FROM papers ORDER BY row", [])]
 
     def text_keys(self) -> NDArray[Any]:
         """Return the `(papers,)` text keys by row."""
-        return read_text_keys(self._connection, self._path)
+        with damage_named(self._path):
+            return read_text_keys(self._connection)
 
     def rows_of_ids(self, ids: Collection[str]) -> list[int]:
         """Return the rows of papers by their exact ids, sorted; ids that are not there are passed over."""
@@ -128,7 +138,7 @@ class PaperTable:
             return self._only(named, f"{name!r} names {len(named)} papers:")
         beginning = name.strip()
         if beginning:
-            rows = [r for (r,) in self._all("SELECT row FROM papers WHERE id >= ? AND id < ? ORDER BY id LIMIT ?",
+            rows = [r for r, _ in self._all("SELECT row, id FROM papers WHERE id >= ? AND id < ? ORDER BY id LIMIT ?",
                                             [beginning, beginning + "\U0010ffff", _CANDIDATES + 1 + len(hidden)])
                     if r not in hidden]
             if rows:
@@ -143,9 +153,9 @@ class PaperTable:
         exact = [r for (r,) in self._all("SELECT row FROM papers WHERE id = ?", [name]) if r not in hidden]
         if exact:
             return exact
-        known_as = self._all("SELECT row, former_ids FROM papers JOIN aliases USING (row) WHERE key = ?",
-                             [alias_key("id", name)])
-        former = [row for row, ids in known_as if json.dumps(name) in ids and row not in hidden]
+        known_as = [row for (row,) in self._all("SELECT row FROM aliases WHERE key = ?", [alias_key("id", name)])]
+        former = [row for row in known_as if row not in hidden and json.dumps(name) in self._all(
+            "SELECT former_ids FROM papers WHERE row = ?", [row])[0][0]]
         if len(former) == 1:
             return former
         for key in spellings(name):
@@ -181,8 +191,17 @@ class PaperTable:
         """
         wanted = comparable(words)
         rows = self._rows_titled("title = ?", [wanted]) if wanted else []
-        return [row for row in rows
-                if not self._all("SELECT title_stands_in FROM papers WHERE row = ?", [row])[0][0]]
+        stands_in = self.titles_that_stand_in(rows)
+        return [row for row in rows if row not in stands_in]
+
+    def titles_that_stand_in(self, rows: Sequence[int]) -> set[int]:
+        """Return which of these rows have a title that stands in for a missing one."""
+        found: set[int] = set()
+        for start in range(0, len(rows), _BLOCK_ROWS):
+            block = rows[start:start + _BLOCK_ROWS]
+            found.update(row for (row,) in self._all("SELECT row FROM papers WHERE title_stands_in AND row IN "
+                                                     f"({','.join('?' * len(block))})", block))
+        return found
 
     def _rows_titled(self, condition: str, parameters: Sequence[Any], hidden: Collection[int] = ()) -> list[int]:
         return [row for row in sorted(self.rows_by_facets(condition, parameters)) if row not in hidden]
@@ -199,10 +218,26 @@ class PaperTable:
             for (row,) in self._connection.execute(f"SELECT row FROM facets WHERE {condition}", parameters):
                 yield row
 
+    @cached_property
+    def tallies(self) -> Tallies:
+        """The counts of papers and records, as they are kept, or counted where they are not."""
+        with damage_named(self._path):
+            return stored_tallies(self._connection) or count_all(self._connection)
+
+    @property
+    def may_get_layer(self) -> bool:
+        """Whether what changes can be written to a second layer: a table of an older format must be written anew."""
+        with damage_named(self._path):
+            return stored_tallies(self._connection) is not None
+
     def source_counts(self) -> list[SourceCounts]:
         """Return what came out of each source file, in the order in which they were first read."""
         with damage_named(self._path):
-            return read_source_counts(self._connection)
+            return read_source_counts(self._connection, self.tallies)
+
+    def source_names(self) -> dict[str, str]:
+        """Return the name of each source by its path, in the order in which they were first read."""
+        return dict(self._all("SELECT path, name FROM sources ORDER BY source", []))
 
     def source_signatures(self) -> dict[str, tuple[str, str]]:
         """Return for each source path how it was read (format and reader version) and the SHA-256 of its bytes."""
@@ -211,58 +246,35 @@ class PaperTable:
 
     def outdated_sources(self) -> set[str]:
         """Return the paths of the sources of which records are kept that are no longer in them."""
-        return {path for (path,) in self._all("SELECT DISTINCT path FROM records JOIN sources USING (source) "
-                                              "WHERE records.run != sources.run", [])}
+        return {path for path, source, run in self._all("SELECT path, source, run FROM sources", [])
+                if self._all("SELECT 1 FROM records WHERE source = ? AND run != ? LIMIT 1", [source, run])}
 
-    def outdated(self) -> int:
-        """Return how many papers are no longer in any of their sources, as these were when they were last read."""
-        return int(self._one("SELECT COUNT(*) FROM papers WHERE row NOT IN (SELECT paper FROM records JOIN sources "
-                             "USING (source) WHERE records.run = sources.run AND paper IS NOT NULL)"))
-
-    def waiting_records(self) -> int:
-        """Return how many records belong to no paper because theirs was deleted."""
-        return int(self._one("SELECT COUNT(*) FROM records WHERE paper IS NULL"))
-
-    def source_of_rows(self) -> Iterator[tuple[int, str]]:
-        """Yield (row, name of the source) of each paper's first record."""
-        yield from self._all("SELECT paper, name FROM records JOIN sources USING (source) "
-                             "WHERE first AND paper IS NOT NULL", [])
+    def first_sources(self, rows: Sequence[int]) -> Iterator[str]:
+        """Yield the name of the source of the first record of each of these papers, in any order."""
+        names = dict(self._all("SELECT source, name FROM sources", []))
+        for start in range(0, len(rows), _BLOCK_ROWS):
+            block = rows[start:start + _BLOCK_ROWS]
+            for (source,) in self._all("SELECT source FROM records WHERE first AND paper IN "
+                                       f"({','.join('?' * len(block))})", block):
+                yield names[source]
 
     def rejects(self) -> Iterator[StoredReject]:
         """Yield the rejected records of all sources."""
         with damage_named(self._path):
             yield from read_rejects(self._connection)
 
-    def without_abstract(self) -> int:
-        """Return how many papers are there by their title alone."""
-        return int(self._one("SELECT COUNT(*) FROM papers WHERE abstract = ''"))
-
     def check(self) -> list[str]:
-        """Return what is wrong inside the file, nothing where all is well."""
+        """Return what is wrong inside the file, nothing where all is well; reads everything."""
         try:
-            problems = [str(text) for (text,) in self._all("PRAGMA integrity_check", []) if text != "ok"]
-            return problems + self.count_problems()
+            with damage_named(self._path):
+                return check_all(self._connection, self.tallies) + self.count_problems()
         except IndexDamaged as error:
             return [error.message]
 
     def count_problems(self) -> list[str]:
-        """Return which counts inside the file disagree, nothing where all agree."""
-        problems = []
-        count, low, high = self._all("SELECT COUNT(*), MIN(row), MAX(row) FROM papers", [])[0]
-        if count != self.papers or (count and (low, high) != (0, count - 1)):
-            problems.append(f"{count} papers in rows {low} to {high} where {self.papers} were written")
-        for table, column in (("records", "paper"), ("aliases", "row"), ("facets", "row")):
-            lost = self._one(f"SELECT COUNT(*) FROM {table} WHERE {column} IS NOT NULL AND {column} NOT IN "
-                             "(SELECT row FROM papers)")
-            if lost:
-                problems.append(f"{lost} {table} belong to no paper")
-        facets = self._one("SELECT COUNT(*) FROM facets")
-        if facets != count:
-            problems.append(f"{facets} rows of facets for {count} papers")
-        firsts = self._one("SELECT COUNT(*) FROM records WHERE first AND paper IS NOT NULL")
-        if firsts != count:
-            problems.append(f"{firsts} first records for {count} papers")
-        return problems
+        """Return which counts inside the file disagree, nothing where all agree; costs little."""
+        with damage_named(self._path):
+            return compare_counts(self._connection, self.tallies, self.papers)
 
     def _only(self, rows: list[int], what: str) -> int:
         if len(rows) == 1:

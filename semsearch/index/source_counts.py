@@ -7,6 +7,8 @@ import sqlite3
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 
+from semsearch.index.paper_tallies import Tallies
+
 
 @dataclass(frozen=True, slots=True)
 class SourceCounts:
@@ -42,14 +44,10 @@ class StoredReject:
         return json.dumps(asdict(self), ensure_ascii=False)
 
 
-def read_source_counts(connection: sqlite3.Connection) -> list[SourceCounts]:
+def read_source_counts(connection: sqlite3.Connection, tallies: Tallies) -> list[SourceCounts]:
     """Return what came out of each source file, in the order in which they were first read."""
     rejected = dict(connection.execute("SELECT source, COUNT(*) FROM rejects GROUP BY source"))
-    counted = {source: numbers for source, *numbers in connection.execute(
-        "SELECT source, COUNT(*), SUM(first), SUM(first AND COALESCE(abstract, '') != ''), "
-        "SUM(first AND paper IS NULL) FROM records "
-        "JOIN sources USING (source) LEFT JOIN papers ON papers.row = records.paper "
-        "WHERE records.run = sources.run GROUP BY source")}
+    counted = {source: numbers for source, *numbers in tallies.sources}
     counts = []
     for source, name, path, form, encoding, detail in connection.execute(
             "SELECT source, name, path, format, encoding, detail FROM sources ORDER BY source"):

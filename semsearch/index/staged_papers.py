@@ -9,20 +9,27 @@ import json
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
+from dataclasses import replace
 from typing import Any, Final
 
+import numpy as np
 from numpy.typing import NDArray
 
 from semsearch.identifiers import alias_key
 from semsearch.index.facets import write_facets
-from semsearch.index.paper_schema import PAPER_COLUMNS, paper_to_columns, read_text_keys
+from semsearch.index.keyed_vectors import KEY_DTYPE
+from semsearch.index.paper_schema import PAPER_COLUMNS, paper_to_columns
 from semsearch.index.staged_records import StagedRecords
 from semsearch.index.state import Deletion
 from semsearch.merging import cluster, content_key, merge, titles_agree, to_data
-from semsearch.paper import Paper, comparable, text_key
+from semsearch.paper import TEXT_KEY_BYTES, Paper, comparable, text_key
 
+_WRITE_PAPER: Final = (f"INSERT OR REPLACE INTO main.papers (row, {', '.join(PAPER_COLUMNS)}, text_key, former_ids) "
+                       f"VALUES ({', '.join('?' * (len(PAPER_COLUMNS) + 3))})")
 _PART_RECORDS: Final = 10_000
 """So many records are looked up at a time, so that the memory does not grow with their number."""
+MOST_MOVES: Final = 10_000
+"""Where more papers than this get another row, they are not brought into a second layer: one whole table is written."""
 
 
 class StagedPapers(StagedRecords):
@@ -35,7 +42,7 @@ class StagedPapers(StagedRecords):
             if row is None:
                 continue
             self._keep_data(row)
-            self._do("UPDATE records SET paper = NULL WHERE paper = ?", row)
+            self._do("UPDATE main.records SET paper = NULL WHERE paper = ?", row)
             self._remove_row(row)
 
     def merge(self, deletions: Iterable[Deletion]) -> None:
@@ -58,22 +65,25 @@ class StagedPapers(StagedRecords):
 
     def compact(self) -> None:
         """Close the gaps that removed papers left, so that rows are 0 to n-1 again; the order stays."""
-        papers, end = self._row("SELECT COUNT(*), 1 + COALESCE(MAX(row), -1) FROM papers")
-        if papers == end:
-            self._next_row = end
+        removed = set(self._removed)
+        gone = sorted(removed)
+        self._removed.clear()
+        if not gone:
             return
-        rows = [row for (row,) in self._rows("SELECT row FROM papers ORDER BY row")]
-        moves = [(new, old) for new, old in enumerate(rows) if new != old]
-        if moves:
-            with self._errors():
-                for table, column in (("papers", "row"), ("aliases", "row"), ("facets", "row"), ("records", "paper")):
-                    self._connection.executemany(f"UPDATE {table} SET {column} = ? WHERE {column} = ?", moves)
-        self._next_row = len(rows)
+        self._keys = bytearray(np.delete(self.text_keys(), gone).tobytes())
+        left = [row for row in range(gone[0], self._next_row) if row not in removed]
+        moves = [(new, old) for new, old in enumerate(left, gone[0]) if new != old]
+        self._next_row = gone[0] + len(left)
+        if len(moves) > MOST_MOVES:
+            self._become_whole()
+        for _, row in moves:
+            self._claim_row(row)
+        for table, column in (("papers", "row"), ("aliases", "row"), ("facets", "row"), ("records", "paper")):
+            self._do_each(f"UPDATE main.{table} SET {column} = ? WHERE {column} = ?", moves)
 
     def text_keys(self) -> NDArray[Any]:
         """Return the `(papers,)` text keys by row."""
-        with self._errors():
-            return read_text_keys(self._connection, self._path)
+        return np.frombuffer(bytes(self._keys), KEY_DTYPE)
 
     def texts(self, rows: Iterable[int]) -> Iterator[tuple[str, str, bytes]]:
         """Yield (id, text, text key) of the papers in these rows."""
@@ -118,8 +128,15 @@ class StagedPapers(StagedRecords):
             is_whole_paper = len(records) == 1 and paper_id == merged.id
             for record in records:
                 data = None if is_whole_paper else to_data(whole[record])
-                self._do("UPDATE records SET paper = ?, first = ?, data = ? WHERE record = ?", row,
-                         int(record == min(records)), data, record)
+                self._place(record, row, int(record == min(records)), data)
+
+    def _place(self, record: int, row: int | None, first: int, data: str | None) -> None:
+        """Write of which paper a record is; one that waits for its deleted paper is not written again each time."""
+        if row is None and self._row("SELECT paper, first, data FROM records WHERE record = ?", record) == (
+                row, first, data):
+            return
+        self._claim_record(record)
+        self._do("UPDATE main.records SET paper = ?, first = ?, data = ? WHERE record = ?", row, first, data, record)
 
     def _named_by(self, group: list[int], members: list[int], papers: list[Paper], old_rows: dict[int, Any]) -> bool:
         """Return whether the paper that a group's records were has its id from one of them.
@@ -136,30 +153,31 @@ class StagedPapers(StagedRecords):
         for other in held[1:]:
             if other not in claimed:
                 former += [self._value("SELECT id FROM papers WHERE row = ?", other), *self._former_ids(other)]
-                self._do("UPDATE records SET paper = NULL WHERE paper = ?", other)
+                self._claim_row(other)
+                self._do("UPDATE main.records SET paper = NULL WHERE paper = ?", other)
                 self._remove_row(other)
                 claimed.add(other)
         if held:
             row, old = held[0], self._paper(held[0])
+            self._claim_row(row)
             former = sorted({*self._former_ids(row), *former})
-            paper = Paper(**{**_fields(merged), "id": old.id})
+            paper = _called(merged, old.id)
             if paper != old:
                 self.changes.updated += 1
         else:
             row, self._next_row = self._next_row, self._next_row + 1
-            paper = Paper(**{**_fields(merged), "id": self._free_id(merged)})
+            paper = _called(merged, self._free_id(merged))
             self.changes.added += 1
-        marks = ", ".join("?" * (len(PAPER_COLUMNS) + 3))
-        self._do(f"INSERT OR REPLACE INTO papers (row, {', '.join(PAPER_COLUMNS)}, text_key, former_ids) "
-                 f"VALUES ({marks})", row, *paper_to_columns(paper), text_key(paper.text), json.dumps(former))
+        key = text_key(paper.text)
+        self._keys[row * TEXT_KEY_BYTES:(row + 1) * TEXT_KEY_BYTES] = key
+        self._do(_WRITE_PAPER, row, *paper_to_columns(paper), key, json.dumps(former) if former else "[]")
         if held:
-            self._do("DELETE FROM aliases WHERE row = ?", row)
+            self._do("DELETE FROM main.aliases WHERE row = ?", row)
         keys = {alias_key("id", paper.id), *(alias_key("id", f) for f in former),
                 *(alias_key(kind, value) for kind, value in paper.identifiers),
                 *(alias_key("id", value) for kind, value in paper.identifiers if kind.startswith("id:"))}
+        self._do_each("INSERT OR IGNORE INTO main.aliases VALUES (?, ?)", [(key, row) for key in sorted(keys)])
         with self._errors():
-            self._connection.executemany("INSERT OR IGNORE INTO aliases VALUES (?, ?)",
-                                         [(key, row) for key in sorted(keys)])
             write_facets(self._connection, [(row, paper)], self._now)
         return row, paper.id
 
@@ -174,13 +192,19 @@ class StagedPapers(StagedRecords):
         return next(c for c in candidates if self._is_free(c))
 
     def _is_free(self, paper_id: str) -> bool:
-        if paper_id in self._taken_ids or self._value("SELECT 1 FROM papers WHERE id = ?", paper_id) is not None:
+        if paper_id in self._taken_ids:
             return False
-        named = self._rows("SELECT row FROM aliases WHERE key = ?", alias_key("id", paper_id))
-        return not any(paper_id in self._former_ids(row) for (row,) in named)
+        named = self._rows("SELECT row FROM aliases WHERE key = ?", alias_key("id", paper_id))  # its id is one
+        return not any(paper_id == self._value("SELECT id FROM papers WHERE row = ?", row)
+                       or paper_id in self._former_ids(row) for (row,) in named)
 
     def _component(self, record: int) -> list[int]:
         """Return all records that hang together with one, by keys or by being one paper, sorted."""
+        linked = self._rows("SELECT record FROM record_keys WHERE key IN "
+                            "(SELECT key FROM record_keys WHERE record = ?)", record)
+        companions = self._companions(record)
+        if all(other == record for (other,) in linked) and companions == [record]:
+            return companions
         members, seen_keys, waiting = {record}, set[str](), [record]
         while waiting:
             reached = waiting.pop()
@@ -204,5 +228,5 @@ class StagedPapers(StagedRecords):
         return bool(named) and (whatever_title or any(titles_agree(title, comparable(d.title)) for d in named))
 
 
-def _fields(paper: Paper) -> dict[str, Any]:
-    return {name: getattr(paper, name) for name in PAPER_COLUMNS}
+def _called(paper: Paper, paper_id: str) -> Paper:
+    return paper if paper.id == paper_id else replace(paper, id=paper_id)

@@ -12,7 +12,8 @@ from typing import Final
 
 from semsearch.errors import UsageError
 from semsearch.index.manifest import damaged
-from semsearch.index.paper_schema import damage_named, open_read_only
+from semsearch.index.paper_layers import open_read_only
+from semsearch.index.paper_schema import damage_named
 
 WHERE_COLUMNS: Final = ("row", "id", "title", "abstract", "authors", "year", "date", "venue", "categories", "url",
                         "doi", "language", "identifiers", "title_stands_in")
@@ -52,7 +53,8 @@ def rows_where(path: Path, papers: int, expression: str) -> list[int]:
     with damage_named(path):
         connection = open_read_only(path)
     with closing(connection):
-        _confine(connection, deadline)
+        with damage_named(path):
+            _confine(connection, deadline)
         try:
             # On lines of its own, so that a comment in it does not end ours.
             found = connection.execute(f"SELECT row FROM papers WHERE (\n{expression}\n)").fetchall()
@@ -114,9 +116,11 @@ def _confine(connection: sqlite3.Connection, deadline: Callable[[], int]) -> Non
     connection.set_authorizer(_authorise)
 
 
-def _authorise(action: int, first: str | None, second: str | None, *_: str | None) -> int:
+def _authorise(action: int, first: str | None, second: str | None, _: str | None, view: str | None) -> int:
     if action == sqlite3.SQLITE_SELECT:
         return sqlite3.SQLITE_OK
+    if action == sqlite3.SQLITE_READ and view == "papers" and first in ("papers", "gone_rows"):
+        return sqlite3.SQLITE_OK  # what the view of two layers reads itself
     if action == sqlite3.SQLITE_READ:
         known = first == "papers" and (not second or second.lower() in WHERE_COLUMNS or second == "ROWID")
         return sqlite3.SQLITE_OK if known or first in _LISTS else sqlite3.SQLITE_DENY

@@ -14,7 +14,7 @@ from xml.etree import ElementTree
 import pytest
 from command_line import CELLS, CommandLine
 
-from semsearch.index import staged_store
+from semsearch.index import staged_file
 from semsearch.index.state import read_state
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -28,7 +28,7 @@ GENES = {"id": "genes5", "title": "Genes", "abstract": "Cells copy genes.", "yea
 def clock(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
     """When builds happen."""
     clock = SimpleNamespace(seconds=1_700_000_000)
-    monkeypatch.setattr(staged_store, "time", SimpleNamespace(time=lambda: clock.seconds))
+    monkeypatch.setattr(staged_file, "time", SimpleNamespace(time=lambda: clock.seconds))
     return clock
 
 

@@ -65,7 +65,7 @@ def test_papers_are_read_as_they_were_written(table):
     assert table.get(range(len(PAPERS))) == wanted == [paper for _, paper in table]
     assert table.get([3, 0, 3]) == [wanted[3], wanted[0], wanted[3]]
     assert [bytes(key) for key in table.text_keys()] == [p.text_key.rstrip(b"\0") for p in PAPERS]
-    assert (table.without_abstract(), table.waiting_records(), table.check()) == (1, 0, [])
+    assert (table.tallies.without_abstract, table.tallies.waiting, table.check()) == (1, 0, [])
     assert [(c.records, c.papers, c.merged, c.rejected) for c in table.source_counts()] == [(8, 7, 0, 1)]
     assert [r.to_json() for r in table.rejects()] == [
         '{"file": "a", "line": 9, "reason": "a reason", "value": "a value"}'
