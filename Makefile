@@ -11,8 +11,12 @@ FUZZ_COUNT ?= 10000
 DEMO_QUESTION ?= How can computers agree on a value when one of them fails?
 DEMO_PAPER ?= reimers2019sentence
 
+# Where quick benchmarks leave results and pictures; those that were measured with care are in benchmarks/.
+BENCH_FOLDER ?= build/bench
+
 export PIP_ARGS
 BIN = .venv/bin
+BENCH = BENCH_FOLDER=$(BENCH_FOLDER) $(BIN)/python benchmarks/
 
 .NOTPARALLEL:
 .PHONY: help install install-dev demo test check bench fuzz notebook clean
@@ -42,12 +46,16 @@ check: install-dev ## ruff, then mypy --strict
 	$(BIN)/ruff check
 	$(BIN)/mypy
 
-bench: install-dev ## the quick benchmarks, on the packaged sample; results go to benchmarks/results
+bench: install-dev ## the quick benchmarks, on the packaged sample; results and pictures go to build/bench
+	@$(PYTHON) tools/install.py bench
 	$(BIN)/semsearch build --sample --index demo
-	mkdir -p build/bench && $(BIN)/semsearch export -i demo --vectors build/bench/vectors.npy
-	$(BIN)/python benchmarks/cold_start.py --index demo --runs 3
-	$(BIN)/python benchmarks/encoding.py --source semsearch/data/sample.jsonl --texts 96 --max-tokens 256
-	$(BIN)/python benchmarks/scale.py --texts semsearch/data/sample.jsonl --vectors build/bench/vectors.npy --sizes 10000
+	mkdir -p $(BENCH_FOLDER) && $(BIN)/semsearch export -i demo --vectors $(BENCH_FOLDER)/vectors.npy
+	$(BENCH)cold_start.py --index demo --runs 3
+	$(BENCH)encoding.py --source semsearch/data/sample.jsonl --texts 96 --max-tokens 256
+	$(BENCH)warm_questions.py semsearch/data --index indexes/demo --count 100
+	$(BENCH)structures.py --vectors $(BENCH_FOLDER)/vectors.npy --sizes 20000
+	$(BENCH)scale.py --texts semsearch/data/sample.jsonl --vectors $(BENCH_FOLDER)/vectors.npy --sizes 5000 10000
+	$(BENCH)draw.py
 
 fuzz: install-dev ## feed FUZZ_COUNT broken files to the readers
 	$(BIN)/python tests/fuzz_readers.py --count $(FUZZ_COUNT)

@@ -4,9 +4,13 @@
 
 For each collection a complete index is made (or brought up to date) in `--home`, and beside it one of the same papers
 without a vector. A share of the vectors is then put into the vector log, chosen by chance, and every question is asked
-anew for each budget, each time of an index that no question was asked before. For the scores an abstract that has to be
-encoded gets its vector from the complete index, which is what encoding it gives; for the latency some questions are
-asked again with the real encoder, cold (a new process) and warm. The baseline is the complete index.
+for each budget, each as if no other had been asked: what it encoded is forgotten before the next. The baseline is the
+complete index, asked in the same run.
+
+For the scores, an abstract that has to be encoded gets its vector from the complete index by its text, which is what
+encoding it gives; questions are encoded once. For the latency, `TIMED_QUESTIONS` questions of each cell are asked again
+with the real encoder, warm in one process (the p99 of so few is their slowest) and `COLD_QUESTIONS` in a new process
+each. `--quality` leaves the latency away.
 """
 
 from __future__ import annotations
@@ -16,10 +20,11 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from statistics import median
+from statistics import median, quantiles
 from typing import Any
 
 import numpy as np
@@ -27,20 +32,22 @@ from record import append_result
 
 from semsearch.build import BuildOptions, build_index
 from semsearch.encoding import EncodedTexts, Encoder, EncoderIdentity, EncoderRequest, Vectors
-from semsearch.evaluation import Collection, RankedList, Run, evaluate, load_collection, parse_measures
+from semsearch.evaluation import Collection, RankedList, Run, Topic, evaluate, load_collection, parse_measures
 from semsearch.index.keyed_vectors import KeyedVectors
 from semsearch.index.reader import IndexReader
 from semsearch.index.vector_log import FOLDER, VectorLogWriter
 from semsearch.paper import text_key
 from semsearch.provider import LocalModels, load_for_questions, request_for
 from semsearch.ranking import SearchOptions
-from semsearch.search import Searcher
+from semsearch.search import Answer, Searcher
 
 COVERAGES = (0.0, 0.1, 0.5)
+"""And the complete index."""
 BUDGETS = (0, 10, 20, 50, 100)
 MEASURES = ("nDCG@10", "R@100")
-TIMED_QUESTIONS = 20
-COLD_QUESTIONS = 3
+TIMED_QUESTIONS = 25
+WARM_UP = 1
+COLD_QUESTIONS = 2
 
 
 class Stored:
@@ -94,51 +101,62 @@ def cover(index: Path, complete: IndexReader, share: float, seed: int) -> None:
     writer.close()
 
 
-def ask_each_anew(index: Path, collection: Collection, provider: Given, options: SearchOptions) -> dict[str, float]:
-    """Return the measures of questions of which none profits from another."""
-    logs = set((index / FOLDER).glob("*/*"))
-    lists = {}
-    for topic in collection.topics:
-        with Searcher(index, provider=provider) as searcher:
-            hits = searcher.query(topic.text, 100, options).hits
-        lists[topic.id] = RankedList(tuple(hit.paper.id for hit in hits), tuple(hit.score for hit in hits))
-        for path in set((index / FOLDER).glob("*/*")) - logs:
+@contextmanager
+def nothing_kept(index: Path) -> Iterator[None]:
+    """Remove the vector logs that are written until the end of the block."""
+    before = set((index / FOLDER).glob("*/*"))
+    try:
+        yield
+    finally:
+        for path in set((index / FOLDER).glob("*/*")) - before:
             path.unlink()
+
+
+def answers(index: Path, topics: Sequence[Topic], k: int, provider: Given, options: SearchOptions
+            ) -> Iterator[tuple[Answer, float]]:
+    """Yield the answer to each question in words and its seconds; what one encoded, the next does not find."""
+    with nothing_kept(index), Searcher(index, provider=provider) as searcher:
+        known = searcher.vectors
+        assert known.count >= 0  # the log is read now
+        held = known._rows, known._vectors
+        for topic in topics:
+            begun = time.perf_counter()
+            answer = searcher.query(topic.text, k, options)
+            yield answer, time.perf_counter() - begun
+            known._rows, known._vectors = held
+
+
+def quality(index: Path, collection: Collection, provider: Given, options: SearchOptions) -> dict[str, float]:
+    """Return the measures of all questions."""
+    lists = {}
+    for topic, (answer, _) in zip(collection.topics, answers(index, collection.topics, 100, provider, options),
+                                  strict=True):
+        lists[topic.id] = RankedList(tuple(hit.paper.id for hit in answer.hits),
+                                     tuple(hit.score for hit in answer.hits))
     scores = evaluate(Run("partial", lists), collection.qrels, parse_measures(MEASURES))
     return {str(measure): round(float(mean), 4) for measure, mean in scores.means.items()}
 
 
-def warm_ms(index: Path, collection: Collection, real: Encoder, options: SearchOptions) -> float:
-    """Return the median milliseconds of questions in one process, each new, with the real encoder."""
-    logs = set((index / FOLDER).glob("*/*"))
-    taken = []
-    for topic in collection.topics[:TIMED_QUESTIONS]:
-        with Searcher(index, provider=Given(real)) as searcher:
-            searcher.reader.lexical.parse(topic.text)
-            begun = time.perf_counter()
-            searcher.query(topic.text, 10, options)
-            taken.append(1000 * (time.perf_counter() - begun))
-        for path in set((index / FOLDER).glob("*/*")) - logs:
-            path.unlink()
-    return round(median(taken), 1)
+def latency(index: Path, collection: Collection, real: Encoder, options: SearchOptions) -> dict[str, float]:
+    """Return milliseconds with the real encoder, warm and cold."""
+    asked = collection.topics[:TIMED_QUESTIONS + WARM_UP]
+    taken = [1000 * seconds for _, seconds in answers(index, asked, 10, Given(real), options)][WARM_UP:]
+    cold = [cold_ms(index, topic.text, options.encode_budget) for topic in collection.topics[:COLD_QUESTIONS]]
+    p99 = quantiles(taken, n=100, method="inclusive")[98]
+    return {"warm_p50_ms": round(median(taken), 1), "warm_p99_ms": round(p99, 1), "cold_ms": round(median(cold), 1)}
 
 
-def cold_ms(index: Path, collection: Collection, budget: int) -> float:
-    """Return the median milliseconds of `semsearch query` as a process of its own."""
-    logs = set((index / FOLDER).glob("*/*"))
-    taken = []
-    for topic in collection.topics[:COLD_QUESTIONS]:
-        command = [sys.executable, "-m", "semsearch", "query", "--home", str(index.parent), "-i", index.name,
-                   "--encode-budget", str(budget), "--json", "-q", topic.text]
+def cold_ms(index: Path, question: str, budget: int | None) -> float:
+    """Return the milliseconds of `semsearch query` as a process of its own."""
+    command = [sys.executable, "-m", "semsearch", "query", "--home", str(index.parent), "-i", index.name,
+               *(() if budget is None else ("--encode-budget", str(budget))), "--json", "-q", question]
+    with nothing_kept(index):
         begun = time.perf_counter()
         subprocess.run(command, check=True, capture_output=True)
-        taken.append(1000 * (time.perf_counter() - begun))
-        for path in set((index / FOLDER).glob("*/*")) - logs:
-            path.unlink()
-    return round(median(taken), 1)
+        return 1000 * (time.perf_counter() - begun)
 
 
-def measure(folder: Path, home: Path, seed: int) -> dict[str, Any]:
+def measure(folder: Path, home: Path, seed: int, *, quality_only: bool) -> dict[str, Any]:
     """Return all figures of one collection."""
     collection = load_collection(folder)
     whole, part = home / f"complete-{folder.name}", home / f"partial-{folder.name}"
@@ -149,19 +167,20 @@ def measure(folder: Path, home: Path, seed: int) -> dict[str, Any]:
         identity = complete.manifest.encoder
         real = load_for_questions(LocalModels(), request_for(identity), identity)
         provider = Given(Stored(identity, complete.vectors.as_source(), real))
-        figures: dict[str, Any] = {"complete": ask_each_anew(whole, collection, provider, SearchOptions()),
-                                   "complete_warm_ms": warm_ms(whole, collection, real, SearchOptions()),
-                                   "complete_cold_ms": cold_ms(whole, collection, 0)}
+
+        def cell(index: Path, options: SearchOptions) -> dict[str, float]:
+            timed = {} if quality_only else latency(index, collection, real, options)
+            return {**quality(index, collection, provider, options), **timed}
+
+        figures: dict[str, Any] = {"complete": cell(whole, SearchOptions())}
         for share in COVERAGES:
             cover(part, complete, share, seed)
             for budget in BUDGETS:
-                options = replace(SearchOptions(), encode_budget=budget)
-                found = ask_each_anew(part, collection, provider, options)
-                ratio = found["nDCG@10"] / figures["complete"]["nDCG@10"]
-                figures[f"{share:.0%} encoded, budget {budget}"] = {
-                    **found, "of_complete": round(ratio, 4), "warm_ms": warm_ms(part, collection, real, options),
-                    "cold_ms": cold_ms(part, collection, budget)}
-                print(folder.name, share, budget, found, round(ratio, 4), file=sys.stderr)
+                found = cell(part, replace(SearchOptions(), encode_budget=budget))
+                of_complete = {f"{name}_of_complete": round(found[name] / figures["complete"][name], 4)
+                               for name in MEASURES}
+                figures[f"{share:.0%} encoded, budget {budget}"] = {**found, **of_complete}
+                print(folder.name, f"{share:.0%}", budget, found, of_complete, file=sys.stderr)
     return figures
 
 
@@ -170,11 +189,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("collections", type=Path, nargs="+")
     parser.add_argument("--home", type=Path, default=Path("indexes"))
+    parser.add_argument("--quality", action="store_true", help="scores only, no latency")
     parser.add_argument("--seed", type=int, default=7)
     arguments = parser.parse_args()
     arguments.home.mkdir(exist_ok=True)
-    append_result("partial_coverage", arguments.seed,
-                  {folder.name: measure(folder, arguments.home, arguments.seed) for folder in arguments.collections})
+    figures = {folder.name: measure(folder, arguments.home, arguments.seed, quality_only=arguments.quality)
+               for folder in arguments.collections}
+    append_result("partial_coverage", arguments.seed, {
+        "scores": "vectors of abstracts encoded on demand taken from the complete index",
+        "latency": "left away" if arguments.quality else
+        f"real encoder, {TIMED_QUESTIONS} warm and {COLD_QUESTIONS} cold questions a cell", **figures})
 
 
 if __name__ == "__main__":

@@ -154,7 +154,7 @@ def relevance_model(ground: Ground, question: Question) -> Rows:
 class Scored:
     """Nearness by scores that are known: `(papers,)`."""
 
-    is_cosine = False
+    is_cosine, is_exact = False, True
 
     def __init__(self, scores: NDArray[np.float32]) -> None:
         self._scores = scores

@@ -10,7 +10,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-RESULTS = Path(__file__).parent / "results"
+FOLDER = Path(os.environ.get("BENCH_FOLDER", Path(__file__).parent))
+"""Where results and pictures go: `BENCH_FOLDER`, so that a trial does not stand among what was measured with care."""
+RESULTS = FOLDER / "results"
+PICTURES = FOLDER / "pictures"
 
 
 def append_result(name: str, seed: int, figures: dict[str, Any]) -> None:
@@ -19,7 +22,7 @@ def append_result(name: str, seed: int, figures: dict[str, Any]) -> None:
             "machine": {"processor": _processor(), "cores": os.cpu_count(), "system": platform.platform(),
                         "python": platform.python_version()},
             "seed": seed, **figures}
-    RESULTS.mkdir(exist_ok=True)
+    RESULTS.mkdir(parents=True, exist_ok=True)
     with open(RESULTS / f"{name}.jsonl", "a", encoding="utf-8") as file:
         file.write(json.dumps(line) + "\n")
     print(json.dumps(line, indent=1))
