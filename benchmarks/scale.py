@@ -46,15 +46,13 @@ K = 10
 
 
 class Phases:
-    """A progress that adds up the seconds of each task and keeps the notes."""
+    """A progress that adds up the seconds of each task."""
 
     def __init__(self) -> None:
         self.seconds: dict[str, float] = {}
-        self.notes: list[str] = []
 
     def note(self, message: str) -> None:
-        """Keep the note."""
-        self.notes.append(message)
+        """Do nothing."""
 
     @contextmanager
     def task(self, label: str, total: int | None, unit: str) -> Iterator[Phases]:
@@ -107,8 +105,7 @@ def grow(index: Path, source: Path, provider: MadeProvider) -> dict[str, Any]:
                if (generation_of(index) / name).stat().st_ino not in before}
     return {"papers": summary.papers, "added": summary.added, "seconds": round(seconds, 1), "phases": phases.seconds,
             "papers_per_second": round(summary.added / seconds), "factory": summary.factory,
-            "recall_on_paper": summary.recall_at_10, "notes": phases.notes[-3:],
-            "mb_written": round(sum(written.values()) / 1e6, 1),
+            "recall_on_paper": summary.recall_at_10, "mb_written": round(sum(written.values()) / 1e6, 1),
             "mb_linked": round((sum(sizes.values()) - sum(written.values())) / 1e6, 1),
             "written": {n: round(s / 1e6, 2) for n, s in sorted(written.items(), key=lambda item: -item[1])[:5]},
             **memory.figures()}

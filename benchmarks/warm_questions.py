@@ -212,6 +212,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         index = arguments.index or Path(folder) / "index"
         if not index.exists():
+            if not arguments.vectors:
+                parser.error(f"{index} is not there, and without --vectors none can be made")
             build_index([arguments.source], index, provider=MadeProvider(arguments.vectors))
         if arguments.questions:
             questions = read_questions(arguments.questions)[:arguments.count]

@@ -23,6 +23,8 @@ _LEAST_SENTENCES = 3
 """So many sentences of a passage are compared by meaning, whatever they share with the question."""
 _WORTH = 0.3
 """A sentence that shares less than this part of what the best shares is not compared by meaning."""
+_ASKED_CHARACTERS = 2000
+"""So much of a question is compared piece by piece: more than a model reads of it."""
 _PIECE_CHARACTERS = 4
 _PIECE_WEIGHT = 0.2
 """How much a shared piece of a word counts beside a shared word.
@@ -137,7 +139,7 @@ def _worth_a_look(passage: Passage, spans: Sequence[tuple[int, int]], query: Lex
     """
     if query is None or query.is_empty or len(passage.sentences) <= _LEAST_SENTENCES:
         return passage
-    asked = f" {' '.join(query.text.casefold().split())} "
+    asked = f" {' '.join(query.text[:_ASKED_CHARACTERS].casefold().split())} "
     pieces = {asked[start:start + _PIECE_CHARACTERS] for start in range(len(asked) - _PIECE_CHARACTERS + 1)}
     shares = []
     for (start, end), inside in zip(passage.sentences, _by_sentence(passage, spans), strict=True):

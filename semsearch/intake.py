@@ -130,7 +130,8 @@ def changes_little(sources: SourceList, base: IndexReader) -> bool:
     if not base.papers.may_get_layer or base.papers.size_bytes <= paper_layers.LEAST_BYTES:
         return False
     known = base.papers.source_signatures()
-    changed = [file for file, from_format in sources.files if not _is_unchanged(sources, file, from_format, known)]
+    changed = [file for file, from_format in sources.files
+               if not _is_unchanged(sources, file, from_format, known) and _refusal(file, from_format) is None]
     return all(file.path != STDIN for file in changed) and (
         sum(map(_size_bytes, changed)) < _LITTLE_SHARE * base.papers.size_bytes)
 

@@ -20,7 +20,7 @@ from made_papers import generation_folder as folder_of
 
 from semsearch import first_generation, intake
 from semsearch.build import _Run
-from semsearch.errors import AmbiguousPaper, IndexDamaged
+from semsearch.errors import AmbiguousPaper, IndexDamaged, PaperNotFound, UsageError
 from semsearch.index import generations, paper_layers, staged_papers
 from semsearch.index.base_papers import BasePapers
 from semsearch.index.facet_columns import arrivals, dates, shared_titles
@@ -35,6 +35,12 @@ from semsearch.index.where import rows_where
 from semsearch.maintenance import delete, describe, restore, verify
 from semsearch.reindex import reindex_index
 
+EXPRESSIONS = (
+    "length(title) % 2 AND title > (SELECT MIN(title) FROM papers)",
+    "row < 10",
+    "id IN (SELECT id FROM papers WHERE year IS NULL OR year > 2000) AND abstract != ''",
+    "EXISTS (SELECT 1 FROM json_each(authors) WHERE value LIKE '%a%')",
+)
 BEGUN = 40
 """So many papers are there from the beginning."""
 
@@ -75,7 +81,8 @@ def content(index: Path) -> dict[str, Any]:
                 "SELECT source, own, occurrence, line, content, data, paper, first, run FROM records "
                 "ORDER BY source, own, occurrence").fetchall(),
             "record_keys": connection.execute(
-                "SELECT source, own, occurrence, key FROM records JOIN record_keys USING (record)").fetchall().sort(),
+                "SELECT source, own, occurrence, key FROM records JOIN record_keys USING (record) "
+                "ORDER BY 1, 2, 3, 4").fetchall(),
             "facets": list(table.facets("row, year, date, authors, venue, categories, title", "1", [])),
             "arrivals": [added.index(when) for when in arrivals(reader).tolist()],
             "dates": dates(reader).tolist(),
@@ -84,13 +91,22 @@ def content(index: Path) -> dict[str, Any]:
             "tallies": replace(table.tallies, last_added=0),
             "outdated": table.outdated_sources(),
             "rejects": list(table.rejects()),
-            "where": sorted(rows_where(table.path, len(papers), "length(title) % 2 AND title > (SELECT MIN(title) FROM "
-                                       "papers)")),
+            "where": [sorted(rows_where(table.path, len(papers), expression)) for expression in EXPRESSIONS],
             "found": [table.rows_named(name) for name in [*table.ids(), "10.1000/3", "p3", "p7"]],
-            "beginning": [table.find(paper.id[:-1] or paper.id) for paper in papers[:1] if len(papers) == 1],
+            "beginning": [named_by(table, beginning) for beginning in ("p", "p1", "p30", "zz", *table.ids()[::7])],
             "by_id": table.rows_of_ids([paper.id for paper in papers[::3]]),
             "first": sorted(table.first_sources(rows)),
         }
+
+
+def named_by(table: PaperTable, beginning: str) -> Any:
+    """Return what the beginning of an id names: a row, several papers, or none."""
+    try:
+        return table.find(beginning)
+    except AmbiguousPaper as error:
+        return error.message, error.candidates
+    except PaperNotFound:
+        return None
 
 
 def told(summary: Any) -> dict[str, Any]:
@@ -351,7 +367,48 @@ def costly(found: dict[str, list[str]]) -> list[tuple[str, str]]:
             if LARGE.match(step) and not end_at_once.search(statement)]
 
 
-def test_look_ups_read_no_whole_table(grown, monkeypatch):
+@pytest.mark.parametrize("expression", [
+    "rowid = 5", "oid = 5", "_rowid_ < 3", '"rowid" = 5',
+    "id IN (SELECT id FROM main.papers)", "id IN (SELECT id FROM base.papers)", "row IN (SELECT row FROM gone_rows)",
+])
+def test_an_expression_sees_both_layers_together_or_none(grown, expression):
+    with IndexReader(grown) as reader, pytest.raises(UsageError, match="cannot be used"):
+        rows_where(reader.papers.path, reader.papers.papers, expression)
+
+
+@pytest.mark.parametrize(("old", "new"), [("Journal of 7", "Journal of 9"), ("number 7", "number 9")])
+def test_damage_does_not_go_on_into_the_second_layer(tmp_path, layered, old, new):
+    """A paper that a build changes is read from a file that is taken over unread."""
+    index, folder = tmp_path / "index", tmp_path / "sources"
+    write_jsonl(folder / "a.jsonl", [
+        record(number, doi=f"10.1000/{number}", venue=f"Journal of {number}", abstract=f"About number {number}.")
+        for number in range(300)])
+    run_build([folder], index)
+    path = folder_of(index) / PAPERS
+    content = path.read_bytes()
+    assert old.encode() in content
+    path.write_bytes(content.replace(old.encode(), new.encode()))
+    write_jsonl(folder / "b.jsonl", [record(7, id="", doi="10.1000/7", abstract="")])
+    with pytest.raises(IndexDamaged, match="not what was written"):
+        run_build([folder], index)
+    assert folder_of(index) / PAPERS == path  # nothing was published
+    path.write_bytes(content)
+    assert run_build([folder], index).merged == 1
+    assert is_layered(index) and verify(index).problems == ()
+
+
+def test_a_file_that_cannot_be_read_does_not_count_as_much_to_read(tmp_path, layered):
+    index, folder = tmp_path / "index", tmp_path / "sources"
+    write_jsonl(folder / "a.jsonl", records(300))
+    run_build([folder], index)
+    (folder / "settings.json").write_text('{"theme": "' + "dark" * 200_000 + '"}', "utf-8")
+    write_jsonl(folder / "b.jsonl", records(3, 600))
+    summary = run_build([folder], index)
+    assert summary.added == 3 and list(summary.refused_files)
+    assert is_layered(index)
+
+
+def test_look_ups_read_no_whole_table(grown):
     with IndexReader(grown) as reader:
         table, statements = reader.papers, list[str]()
         table._connection.set_trace_callback(statements.append)

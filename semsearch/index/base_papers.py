@@ -73,11 +73,11 @@ def fold(papers: Path, layer: Path, target: Path, keys: bytes) -> None:
         sqlite3.Error: they cannot be read, or the disk is full.
     """
     copy_file(papers, target)
-    with closing(sqlite3.connect(target, isolation_level=None)) as connection:
+    with closing(sqlite3.connect(target.resolve().as_uri(), uri=True, isolation_level=None)) as connection:
         connection.execute("PRAGMA journal_mode = OFF")  # a crash throws the whole staged file away
         connection.execute("PRAGMA synchronous = OFF")
         connection.execute("PRAGMA cache_size = -65536")
-        connection.execute("ATTACH ? AS layer", [str(layer)])
+        connection.execute("ATTACH ? AS layer", [layer.resolve().as_uri()])
         connection.execute("BEGIN")
         for table, key, gone, _ in LAYERED:
             connection.execute(f"DELETE FROM main.{table} WHERE {key} IN (SELECT {key} FROM layer.{gone})")

@@ -47,15 +47,17 @@ class StagedFile:
         self._base_rows = self._base_last_record = 0
         with self._errors():
             self._begin_files()
-        self._connection = self._connect()
+            self._connection = self._connect()
         try:
             with self._errors():
                 self._prepare()
-                tallies = self._tallies_before()
                 self._keys = bytearray(read_text_keys(self._connection).tobytes())
+                self._begin_numbers(self._tallies_before())
         except BaseException:
             self.abandon()
             raise
+
+    def _begin_numbers(self, tallies: Tallies | None) -> None:
         # Later than all before, whatever the clock says: by this number it is known what came in since.
         self._now = max(int(time.time()), 1 + (tallies.last_added if tallies else self._value(
             "SELECT MAX(added) FROM main.facets") or 0))
@@ -101,7 +103,7 @@ class StagedFile:
             if is_new:
                 connection.execute("INSERT INTO main.sources SELECT * FROM base.sources")
                 connection.execute("INSERT INTO main.rejects SELECT * FROM base.rejects")
-        connection.execute("ATTACH ? AS incoming", [str(self._incoming)])
+        connection.execute("ATTACH ? AS incoming", [f"{self._incoming.resolve().as_uri()}?mode=rwc"])
         connection.execute("PRAGMA incoming.journal_mode = OFF")
         connection.execute("PRAGMA incoming.synchronous = OFF")
         connection.execute("CREATE TABLE incoming.records_data (record INTEGER PRIMARY KEY, data TEXT NOT NULL)")
@@ -175,23 +177,27 @@ class StagedFile:
         with self._errors():
             return count_all(self._connection) if self._layer is None else count_changes(self._connection)
 
-    def _claim_row(self, row: int) -> None:
-        """Bring a row with its records into the layer that is written to, if it is not there."""
+    def _claim_row(self, row: int) -> bool:
+        """Bring a row with its records into the layer that is written to, and return whether it was not there yet."""
         if row >= self._base_rows or self._layer is None:
-            return
-        if self._do("INSERT OR IGNORE INTO main.gone_rows VALUES (?)", row).rowcount > 0:
+            return False
+        is_new = self._do("INSERT OR IGNORE INTO main.gone_rows VALUES (?)", row).rowcount > 0
+        if is_new:
             for statement in CLAIM_ROW:
                 self._do(statement, row)
             for (record,) in self._rows("SELECT record FROM base.records WHERE paper = ?", row):
                 self._claim_record(record)
+        return is_new
 
-    def _claim_record(self, record: int) -> None:
-        """Bring a record into the layer that is written to, if it is not there."""
+    def _claim_record(self, record: int) -> bool:
+        """Bring a record into the layer that is written to, and return whether it was not there yet."""
         if record > self._base_last_record or self._layer is None:
-            return
-        if self._do("INSERT OR IGNORE INTO main.gone_records VALUES (?)", record).rowcount > 0:
+            return False
+        is_new = self._do("INSERT OR IGNORE INTO main.gone_records VALUES (?)", record).rowcount > 0
+        if is_new:
             for statement in CLAIM_RECORD:
                 self._do(statement, record)
+        return is_new
 
     def _rows(self, statement: str, *parameters: Any) -> list[Any]:
         try:

@@ -13,8 +13,8 @@ from semsearch.index.base_papers import BasePapers
 from semsearch.index.paper_schema import PAPER_COLUMNS, paper_from_columns
 from semsearch.index.source_counts import SourceCounts, StoredReject, read_rejects, read_source_counts
 from semsearch.index.staged_file import StagedFile
-from semsearch.merging import from_data, linking_keys, to_data
-from semsearch.paper import Paper
+from semsearch.merging import content_key, from_data, linking_keys, to_data
+from semsearch.paper import Paper, text_key
 
 _PAPER: Final = f"SELECT {', '.join(PAPER_COLUMNS)} FROM papers WHERE row = ?"
 
@@ -73,6 +73,21 @@ class StagedStore(StagedFile):
         if row is None:
             return [record]
         return [r for (r,) in self._rows("SELECT record FROM records WHERE paper = ? ORDER BY record", row)]
+
+    def _claim_row(self, row: int) -> bool:
+        """Claim a row; what goes on from a table that was not read whole must be what was written."""
+        is_new = super()._claim_row(row)
+        if is_new and text_key(self._paper(row).text) != self._value("SELECT text_key FROM papers WHERE row = ?", row):
+            raise self._failure(sqlite3.DatabaseError(f"the paper in row {row} is not what was written"))
+        return is_new
+
+    def _claim_record(self, record: int) -> bool:
+        """Claim a record, checked as a row is."""
+        is_new = super()._claim_record(record)
+        if is_new and content_key(self._record_paper(record)) != self._value(
+                "SELECT content FROM records WHERE record = ?", record):
+            raise self._failure(sqlite3.DatabaseError(f"record {record} is not what was written"))
+        return is_new
 
     def _take_in(self, record: int, new: Incoming) -> None:
         self._do("INSERT OR REPLACE INTO incoming.records_data VALUES (?, ?)", record, new.data)

@@ -136,8 +136,6 @@ class VectorIndex:
             places = self._approximate(query, wanted, available, permitted)
         if places is None or len(places) < wanted:
             places, scores = self._exact(query, wanted, permitted)
-            if permitted is not None:
-                scores = self._scores_at(query, places)
         else:
             scores = self._scores_at(query, places)
         kept = np.isfinite(scores)

@@ -12,7 +12,7 @@ from typing import Final
 
 from semsearch.errors import UsageError
 from semsearch.index.manifest import damaged
-from semsearch.index.paper_layers import open_read_only
+from semsearch.index.paper_layers import layers_of, open_read_only
 from semsearch.index.paper_schema import damage_named
 
 WHERE_COLUMNS: Final = ("row", "id", "title", "abstract", "authors", "year", "date", "venue", "categories", "url",
@@ -38,6 +38,7 @@ _MOST_PATTERN_BYTES: Final = 1000
 _TOKEN: Final = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|`(?:[^`]|``)*`|\[[^\]]*\]|--[^\n]*|/\*.*?(?:\*/|\Z)|"""
                            r"[()]|[^\W\d]\w*|.", re.DOTALL)
 """What SQLite reads as one: strings, quoted names, comments, brackets, words."""
+_ROW_NAMES: Final = frozenset({"ROWID", "OID", "_ROWID_"})
 _DAMAGE: Final = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_IOERR})
 
 
@@ -76,6 +77,8 @@ def _check_shape(expression: str) -> None:
         raise _refusal(expression, f"it has more than {_MOST_CHARACTERS:,} characters")
     selects = [False]  # for each bracket that is open, whether a SELECT stands in it
     for token in map(str.upper, _TOKEN.findall(expression)):
+        if token in _ROW_NAMES:
+            raise _refusal(expression, f"{token.lower()} is no column; row is")
         if token == "(":
             selects.append(False)
         elif token == ")":
@@ -113,20 +116,26 @@ def _confine(connection: sqlite3.Connection, deadline: Callable[[], int]) -> Non
     connection.setlimit(sqlite3.SQLITE_LIMIT_LIKE_PATTERN_LENGTH, _MOST_PATTERN_BYTES)
     connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
     connection.set_progress_handler(deadline, _STEPS)
-    connection.set_authorizer(_authorise)
+    connection.set_authorizer(_authoriser(len(layers_of(connection)) > 1))
 
 
-def _authorise(action: int, first: str | None, second: str | None, _: str | None, view: str | None) -> int:
-    if action == sqlite3.SQLITE_SELECT:
-        return sqlite3.SQLITE_OK
-    if action == sqlite3.SQLITE_READ and view == "papers" and first in ("papers", "gone_rows"):
-        return sqlite3.SQLITE_OK  # what the view of two layers reads itself
-    if action == sqlite3.SQLITE_READ:
-        known = first == "papers" and (not second or second.lower() in WHERE_COLUMNS or second == "ROWID")
-        return sqlite3.SQLITE_OK if known or first in _LISTS else sqlite3.SQLITE_DENY
-    if action == sqlite3.SQLITE_FUNCTION and (second or "").lower() in _FUNCTIONS:
-        return sqlite3.SQLITE_OK
-    return sqlite3.SQLITE_DENY
+def _authoriser(layered: bool) -> Callable[[int, str | None, str | None, str | None, str | None], int]:
+    """Return what tells SQLite which reads are allowed; in two layers the view of both, and what that reads itself."""
+    place = "temp" if layered else "main"
+
+    def authorise(action: int, first: str | None, second: str | None, database: str | None, view: str | None) -> int:
+        if action == sqlite3.SQLITE_SELECT:
+            return sqlite3.SQLITE_OK
+        if action == sqlite3.SQLITE_READ and layered and view == "papers" and first in ("papers", "gone_rows"):
+            return sqlite3.SQLITE_OK
+        if action == sqlite3.SQLITE_READ:
+            known = first == "papers" and (not second or (database == place and second.lower() in WHERE_COLUMNS))
+            return sqlite3.SQLITE_OK if known or first in _LISTS else sqlite3.SQLITE_DENY
+        if action == sqlite3.SQLITE_FUNCTION and (second or "").lower() in _FUNCTIONS:
+            return sqlite3.SQLITE_OK
+        return sqlite3.SQLITE_DENY
+
+    return authorise
 
 
 def _refusal(expression: str, reason: str) -> UsageError:

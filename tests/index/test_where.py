@@ -35,7 +35,6 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PaperTable]:
         "length(date) = 10 AND strftime('%m', date) = '06'",
         "1",
         "NULL",
-        "rowid = 5",
         "title = '(SELECT; WITH' OR /* ) */ \"id\" = 'p1' -- )",
         "id IN (SELECT id FROM papers LIMIT 3) AND year IN (SELECT MAX(year) FROM papers UNION SELECT 2020)",
         "('a' || 'b') = 'ab' AND NOT (year < (2020))",
