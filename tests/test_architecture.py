@@ -34,7 +34,7 @@ LAYERS = [
     # 3 use cases
     {"provider", "document_encoder", "encoding_pool", "intake",
      "vectorise", "publish", "publish_vectors", "first_generation", "encoding_queue", "encoding_on",
-     "summary", "build", "reindex", "maintenance", "reading",
+     "summary", "build_options", "build", "reindex", "maintenance", "reading",
      "known_vectors", "on_demand", "nearness", "candidates", "asking", "answering", "search", "neighbours",
      "duplicates", "watching", "highlight", "explanation", "shards", "engines"},
     # 4 measuring
