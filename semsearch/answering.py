@@ -256,18 +256,28 @@ class Answering:
         there = manifest.papers if mask is None else int(mask.sum())
         if asked.words.restricts and not there:
             filtered = " and the filter together ask" if not options.filter.is_empty else " ask"
-            yield f"No paper meets what quoted phrases, words with -{filtered} for."
+            yield f"No paper meets what quoted phrases and words with -{filtered} for."
+        elif not there:
+            yield "No paper passes the filter."
         yield from permitted.notes
-        if k > there:
-            yield f"{k} papers were asked for; these are all {there}."
+        if k > there == found > 0:
+            yield f"{_papers(k)} {'was' if k == 1 else 'were'} asked for; these are all {there}."
         elif found < k and options.min_score is not None:
-            yield f"Only {found} papers have a cosine of {options.min_score:g} or more."
-        elif found < k and options.mode is Mode.LEXICAL:
-            yield f"Only {found} papers share a word with the question."
+            encoded_ones = "" if self._known.is_complete else "encoded "
+            yield (f"Only {_papers(found, encoded_ones)} {'has' if found == 1 else 'have'} a cosine of "
+                   f"{options.min_score:g} or more.")
+        elif found < k and there and options.mode is Mode.LEXICAL:
+            yield f"Only {_papers(found)} {'shares' if found == 1 else 'share'} a word with the question."
         if _by_meaning(options) and not self._known.is_complete:
             waiting = manifest.papers - self._known.count
-            yield (f"{waiting:,} of {manifest.papers:,} papers are not encoded yet and are found by their words only; "
-                   f"{encoded:,} were encoded for this question.")
+            only_encoded = options.mode is Mode.DENSE or options.min_score is not None
+            what = "left out of this answer" if only_encoded else "found by their words only"
+            yield (f"{waiting:,} of {manifest.papers:,} papers are not encoded yet and are {what}; {encoded:,} were "
+                   "encoded for this question.")
+
+
+def _papers(count: int, kind: str = "") -> str:
+    return f"{count:,} {kind}paper{'' if count == 1 else 's'}"
 
 
 def _by_meaning(options: SearchOptions) -> bool:

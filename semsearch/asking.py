@@ -73,8 +73,9 @@ class Asking:
         lines = [" ".join(text.split()) for text in texts]
         parsed = [self._reader.lexical.parse(line) for line in lines]
         if not all(lines) or any(not query.text.strip() for query in parsed):
-            what = "The question is empty." if not all(lines) else "The question says only what must not be there."
-            raise EmptyQuery(what, "Ask in words: semsearch query \"how do birds navigate?\"")
+            says_nothing = not all(line.strip('" -') for line in lines)
+            what = "is empty" if says_nothing else "says only what must not be there"
+            raise EmptyQuery(f"The question {what}.", "Ask in words: semsearch query \"how do birds navigate?\"")
         vectors = self._encoder().encode_queries([query.text for query in parsed]) if by_meaning else None
         return [Asked(query.text, None if vectors is None else vectors[n], query, None, self._named(lines[n]),
                       self._cut_noted(query.text) if by_meaning else ())

@@ -265,3 +265,27 @@ def test_half_an_index(tmp_path):
     assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
     assert {hit.paper.id for hit in dense} == {f"p{row}" for row in known}
     assert generation_folder(index).is_dir()
+
+
+def test_what_is_said_of_papers_without_a_vector_is_what_was_done_with_them(bare):
+    with Searcher(bare, provider=FakeProvider()) as searcher:
+        [waiting] = searcher.query(QUESTION, 5, SearchOptions(encode_budget=5)).notes
+        assert waiting == (f"{COUNT - 5} of {COUNT} papers are not encoded yet and are found by their words only; 5 "
+                           "were encoded for this question.")
+        [*_, waiting] = searcher.query(QUESTION, 5, SearchOptions(mode=Mode.DENSE, encode_budget=0)).notes
+        assert waiting.startswith(f"{COUNT - 5} of {COUNT} papers are not encoded yet and are left out of this answer;")
+        few, waiting = searcher.query(QUESTION, 5, SearchOptions(min_score=0.999, encode_budget=0)).notes
+        assert few == "Only 0 encoded papers have a cosine of 0.999 or more."
+        assert "left out of this answer" in waiting
+
+
+def test_what_is_said_where_few_papers_are_there_is_what_is_shown(bare):
+    first, second = ({word.strip(".,:") for word in text_of(record).split()} for record in records(2))
+    own, shared = (next(word for word in sorted(words) if word.isalpha() and len(word) > 4)
+                   for words in (first - second, first & second))
+    with Searcher(bare, provider=FakeProvider()) as searcher:
+        two = SearchOptions(mode=Mode.LEXICAL, filter=Filter(ids=tuple(searcher.reader.papers.ids()[:2])))
+        none = replace(two, filter=Filter(first_year=3000))
+        assert searcher.query(own, 10, two).notes == ("Only 1 paper shares a word with the question.",)
+        assert searcher.query(shared, 10, two).notes == ("10 papers were asked for; these are all 2.",)
+        assert searcher.query(own, 10, none).notes[0] == "No paper passes the filter."
