@@ -99,16 +99,12 @@ def remembered_setting(fingerprint: str) -> Setting | None:
 
 
 def remembered_rate(fingerprint: str) -> float | None:
-    """Return the tokens a second that an encoder reached on this machine; None where unknown.
-
-    What long work reached counts more than what a trial did, which may have met the machine busy.
-    """
+    """Return the tokens a second that the best setting for an encoder reached on this machine; None where unknown."""
     try:
         entry: Any = _read(fingerprint)[machine()]
-        reached = entry.get("tokens_per_second")
-        rates = [reached] if reached else [trial["tokens_per_second"] for trial in entry["trials"]]
+        rates = [trial["tokens_per_second"] for trial in entry["trials"]]
         return float(max(rates)) if rates and all(type(rate) is int and rate > 0 for rate in rates) else None
-    except (TypeError, KeyError, AttributeError):
+    except (TypeError, KeyError):
         return None
 
 
@@ -117,22 +113,12 @@ def remember_setting(fingerprint: str, setting: Setting, rates: Mapping[Setting,
 
     A cache that cannot be written is as no cache.
     """
-    _remember(fingerprint, {"setting": asdict(setting), "trials": [
-        {**asdict(tried), "tokens_per_second": round(rate)} for tried, rate in rates.items()]})
-
-
-def remember_rate(fingerprint: str, rate: float) -> None:
-    """Remember the tokens a second that long work reached on this machine, as `remember_setting` does."""
-    _remember(fingerprint, {"tokens_per_second": round(rate)})
-
-
-def _remember(fingerprint: str, learnt: Mapping[str, Any]) -> None:
     path = _file(fingerprint)
     if path is None:
         return
-    known = _read(fingerprint)
-    before: Any = known.get(machine())
-    machines = {**known, machine(): {**(before if isinstance(before, dict) else {}), **learnt}}
+    entry = {"setting": asdict(setting), "trials": [
+        {**asdict(tried), "tokens_per_second": round(rate)} for tried, rate in rates.items()]}
+    machines = {**_read(fingerprint), machine(): entry}
     content = json.dumps({"format": FORMAT, "machines": machines}, indent=1)
     temporary = None
     try:

@@ -87,7 +87,6 @@ class _EncodingOn:
             raise
         finally:
             self._log.end()
-            self._work.remember(self._texts, self._seconds)
         return self._standing
 
     @contextmanager

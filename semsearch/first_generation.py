@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from semsearch.calibration import remember_rate, remembered_rate
+from semsearch.calibration import remembered_rate
 from semsearch.document_encoder import load_for_documents
 from semsearch.encoding import Encoder, EncoderRequest
 from semsearch.errors import IndexStoreError
@@ -25,8 +25,6 @@ FEW_TEXTS: Final = 500
 SHORT_SECONDS: Final = 10.0
 """So few texts, or what takes so little time, are encoded before anything is published."""
 _TOKENS_OF_ABSTRACT: Final = 200
-_MANY_TEXTS: Final = 1000
-"""What so many took says what others will take."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,16 +56,7 @@ class Vectorising:
     def seconds_for(self, texts: int) -> float | None:
         """Return how long it takes to encode so many, by what was measured on this machine; None where nothing was."""
         rate = remembered_rate(self.plan.identity.fingerprint)
-        return texts * self._tokens_of_abstract / rate if rate else None
-
-    def remember(self, texts: int, seconds: float) -> None:
-        """Remember how long it took to encode so many, for the next time that somebody asks how long it will take."""
-        if texts >= _MANY_TEXTS and seconds > 0:
-            remember_rate(self.plan.identity.fingerprint, texts * self._tokens_of_abstract / seconds)
-
-    @property
-    def _tokens_of_abstract(self) -> int:
-        return min(_TOKENS_OF_ABSTRACT, self.plan.identity.max_tokens)
+        return texts * min(_TOKENS_OF_ABSTRACT, self.plan.identity.max_tokens) / rate if rate else None
 
     def is_long(self, texts: int) -> bool:
         """Return whether it takes so long to encode so many texts that something is published before."""

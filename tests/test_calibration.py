@@ -14,9 +14,7 @@ from semsearch.calibration import (
     best_setting,
     candidates,
     machine,
-    remember_rate,
     remember_setting,
-    remembered_rate,
     remembered_setting,
     usable_cores,
 )
@@ -53,18 +51,6 @@ def test_a_setting_is_remembered_for_one_encoder_and_one_machine(cache, monkeypa
     monkeypatch.setenv("SEMSEARCH_CACHE_DIR", str(cache.parent.parent))
     assert remembered_setting(FINGERPRINT) == SETTING
     assert sorted(path.name for path in cache.parent.iterdir()) == [cache.name]
-
-
-def test_what_long_work_reached_counts_more_than_a_trial(cache):
-    assert remembered_rate(FINGERPRINT) is None
-    remember_rate(FINGERPRINT, 900.4)
-    assert remembered_rate(FINGERPRINT) == 900 and remembered_setting(FINGERPRINT) is None
-    remember_setting(OTHER, SETTING, {SETTING: 1234.5, Setting(1, 2, 2048): 1000.0})
-    assert remembered_rate(OTHER) == 1234
-    remember_rate(OTHER, 15_000.0)
-    assert remembered_rate(OTHER) == 15_000 and remembered_setting(OTHER) == SETTING
-    cache.write_text(cache.read_text().replace("900", '"fast"'))
-    assert remembered_rate(FINGERPRINT) is None
 
 
 @pytest.mark.parametrize("content", [
