@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from semsearch.encoding import EncoderIdentity
 from semsearch.index import generations
+from semsearch.index.arrays import read_array
 from semsearch.index.keyed_vectors import KeyedVectors
 from semsearch.index.lexical_index import documents_of
 from semsearch.index.lexical_writer import write_lexical
@@ -133,7 +134,7 @@ def _check_counts(staged: Path, keys: NDArray[Any], vectors: int, documents: int
     """Compare the counts of all stores; a difference is a fault of this program."""
     with PaperTable(staged / PAPERS, len(keys)) as table:
         problems = table.count_problems()
-    counted = len(np.load(staged / VECTOR_KEYS, mmap_mode="r" if vectors else None, allow_pickle=False))
+    counted = len(read_array(staged / VECTOR_KEYS, mapped=vectors > 0))
     if counted != vectors:
         problems.append(f"{counted} vectors where {vectors} belong")
     texts = count_texts(keys)

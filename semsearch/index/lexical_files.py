@@ -16,6 +16,7 @@ import tantivy
 from numpy.typing import NDArray
 
 from semsearch.index import manifest as manifests
+from semsearch.index.arrays import read_array
 from semsearch.index.durable import file_sha256
 from semsearch.index.manifest import LEXICAL, LEXICAL_ROWS, Manifest
 
@@ -115,7 +116,7 @@ def load_rows(path: Path, papers: int) -> NDArray[Any]:
         IndexDamaged: the file is not what was written.
     """
     try:
-        rows: NDArray[Any] = np.load(path, mmap_mode="r" if papers else None, allow_pickle=False)
+        rows = read_array(path, mapped=papers > 0)
     except (ValueError, OSError, EOFError, SyntaxError) as error:
         raise manifests.damaged(path, "cannot be read") from error
     if rows.dtype != ROW_DTYPE or rows.shape != (papers,):

@@ -19,6 +19,7 @@ from tantivy import Document, Query, SchemaBuilder
 from semsearch.errors import IndexDamaged
 from semsearch.index import generations
 from semsearch.index import manifest as manifests
+from semsearch.index.arrays import read_array
 from semsearch.index.durable import disk_full, full_disk_named
 from semsearch.index.generations import Generation
 from semsearch.index.lexical_analysis import Analyser
@@ -118,7 +119,7 @@ def _plan(base: Generation | None, documents: NDArray[np.uint64]) -> _Plan | Non
     """Return what changes in the files of `base`, None where beginning anew is better."""
     if base is None:
         return None
-    in_order = np.load(base.path(LEXICAL_ROWS), allow_pickle=False)["doc"]
+    in_order = read_array(base.path(LEXICAL_ROWS))["doc"]
     before = in_order[np.flatnonzero(np.diff(in_order, prepend=~in_order[:1]))]
     plan = _Plan(np.setdiff1d(documents, before, assume_unique=True),
                  np.setdiff1d(before, documents, assume_unique=True))
@@ -140,7 +141,7 @@ def _take_over(base: Generation, staged: Path, rows: NDArray[Any]) -> None:
 
 
 def _same_rows(path: Path, rows: NDArray[Any]) -> bool:
-    before = np.load(path, allow_pickle=False)
+    before = read_array(path)
     return before.shape == rows.shape and bool((before == rows).all())
 
 

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from semsearch.encoding import Vectors
 from semsearch.index import manifest as manifests
+from semsearch.index.arrays import read_array
 from semsearch.index.durable import full_disk_named
 from semsearch.index.keyed_vectors import KEY_DTYPE
 from semsearch.index.manifest import VECTOR_KEYS, VECTOR_PLACES, VECTORS, Manifest, Segment
@@ -159,7 +160,7 @@ def load_array(path: Path, dtype: np.dtype[Any], shape: tuple[int, ...]) -> NDAr
         IndexDamaged: it is not of this type and shape.
     """
     try:
-        array: NDArray[Any] = np.load(path, mmap_mode="r" if shape[0] else None, allow_pickle=False)
+        array: NDArray[Any] = read_array(path, mapped=shape[0] > 0)
     except (ValueError, OSError, EOFError, SyntaxError) as error:
         raise manifests.damaged(path, "cannot be read") from error
     if array.dtype != dtype or array.shape != shape:

@@ -94,13 +94,17 @@ class VectorLogWriter:
 
 
 def read_logs(folder: Path, dimension: int) -> list[KeyedVectors]:
-    """Return the whole and undamaged vectors in the logs of a fingerprint's folder, memory-mapped, one source a log."""
+    """Return the whole and undamaged vectors in the logs of a fingerprint's folder, memory-mapped, one source a log.
+
+    A log that a build removes meanwhile, because a generation has its vectors, is passed over.
+    """
     dtype = _record_dtype(dimension)
     sources = []
     for path in sorted(folder.glob("*.log")):
-        records = _records(path, dimension, dtype)
-        if records is not None and len(records):
-            sources.append(_source(records, _intact(records)))
+        with suppress(FileNotFoundError):
+            records = _records(path, dimension, dtype)
+            if records is not None and len(records):
+                sources.append(_source(records, _intact(records)))
     return sources
 
 

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from semsearch.errors import IndexBusy, NothingToIndex
+from semsearch.index.arrays import read_array
 from semsearch.index.durable import full_disk_named, make_folder, sync_file, sync_folder, write_atomically
 from semsearch.index.keyed_vectors import KEY_DTYPE
 from semsearch.index.locks import waiting_lock, work_lock
@@ -49,7 +50,7 @@ class StagedTexts:
 
     def keys(self) -> NDArray[Any]:
         """Return the `(papers,)` text keys by row, memory-mapped."""
-        keys: NDArray[Any] = np.load(self.folder / _KEYS, mmap_mode="r", allow_pickle=False)
+        keys = read_array(self.folder / _KEYS, mapped=True)
         if keys.dtype != KEY_DTYPE or keys.shape != (self.papers,):
             raise AssertionError(f"{self.folder} holds {keys.shape} keys of {self.papers} papers")
         return keys

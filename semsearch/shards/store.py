@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from semsearch.encoding import EncodedTexts, EncoderIdentity
+from semsearch.index.arrays import read_array
 from semsearch.index.durable import file_sha256, sync_folder, written_atomically
 from semsearch.index.keyed_vectors import KEY_DTYPE, KeyedVectors
 from semsearch.index.manifest import FileEntry, describe_file
@@ -145,9 +146,7 @@ def _shapes(texts: int, dimension: int) -> dict[str, tuple[np.dtype[Any], tuple[
 
 
 def _mapped(marker: Marker, folder: Path, what: str) -> NDArray[Any]:
-    mapped: NDArray[Any] = np.load(marker.path(folder, what), mmap_mode="r" if marker.texts else None,
-                                   allow_pickle=False)
-    return mapped
+    return read_array(marker.path(folder, what), mapped=marker.texts > 0)
 
 
 def _write_header(stream: BinaryIO, dtype: np.dtype[Any], shape: tuple[int, ...]) -> None:

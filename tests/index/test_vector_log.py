@@ -178,3 +178,9 @@ def test_only_logs_that_were_read_to_their_end_go(folder):
     assert numbers_of(logs.refresh()) == [3]
     held.close()
     assert (logs.remove_read(), len(logs), list(folder.iterdir())) == (2, 0, [])
+
+
+def test_a_log_that_goes_while_it_is_read_is_passed_over(folder, log):
+    log.with_name("0-gone.log").symlink_to(folder / "removed")  # listed, and then not there
+    [source] = read_logs(folder, D)
+    assert len(source) == 4
