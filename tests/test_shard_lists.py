@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from fakes import FakeEncoder, FakeProvider
 from made_papers import record, records, write_jsonl
+from made_vectors import write_vectors
 
 from semsearch.build import BuildOptions, build_index
 from semsearch.encoding import EncoderRequest
@@ -18,7 +19,7 @@ from semsearch.index.ivf_lists import FilledPart, fill_lists, train_lists, write
 from semsearch.index.manifest import Segment
 from semsearch.index.reader import IndexReader
 from semsearch.index.structure_build import StructurePlan
-from semsearch.index.vector_files import open_stored, write_vectors
+from semsearch.index.vector_files import open_stored
 from semsearch.shards.division import Shard, all_shards
 from semsearch.shards.marker import read_marker
 from semsearch.shards.run import EncodeOptions, encode_shards

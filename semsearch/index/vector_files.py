@@ -143,16 +143,6 @@ def write_entries(folder: Path, entries: NDArray[Any], places: NDArray[np.int64]
         _write_array(folder / VECTOR_PLACES, places.astype(PLACE_DTYPE))
 
 
-def write_vectors(folder: Path, vectors: int, dimension: int, blocks: Blocks) -> None:
-    """Write all vectors of a generation as one segment, with their entries, in bounded memory.
-
-    Raises:
-        DiskFull: there is no room.
-    """
-    entries = write_segment(folder / VECTORS, vectors, dimension, blocks)
-    write_entries(folder, entries, np.arange(vectors))
-
-
 def load_array(path: Path, dtype: np.dtype[Any], shape: tuple[int, ...]) -> NDArray[Any]:
     """Return the array in a file, memory-mapped.
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import threading
 from pathlib import Path
 
-import faiss
 import numpy as np
 import pytest
+from made_vectors import write_vectors
 
 from semsearch.encoding import EncoderIdentity
 from semsearch.errors import IndexDamaged, UsageError
@@ -15,7 +15,7 @@ from semsearch.index import vector_index
 from semsearch.index.keyed_vectors import KEY_DTYPE
 from semsearch.index.manifest import FAISS, VECTOR_KEYS, VECTORS, Manifest, Segment, describe_file
 from semsearch.index.structure_build import Structure, StructurePlan, build_structure
-from semsearch.index.vector_files import open_stored, write_vectors
+from semsearch.index.vector_files import open_stored
 from semsearch.index.vector_index import VectorIndex, check_factory
 
 D = 16
@@ -87,13 +87,7 @@ REFUSED = (
 N = 700
 
 
-@pytest.fixture(autouse=True)
-def one_thread():
-    """Threads that wait for each other take longer than these small sums."""
-    threads = faiss.omp_get_max_threads()
-    faiss.omp_set_num_threads(1)
-    yield
-    faiss.omp_set_num_threads(threads)
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 def unit(rng: np.random.Generator, count: int, dimension: int = D) -> np.ndarray:

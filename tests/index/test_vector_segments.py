@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
-import faiss
 import numpy as np
 import pytest
 
@@ -20,14 +18,7 @@ from semsearch.index.vector_segments import MOST_SEGMENTS, match_keys, plan_segm
 
 D = 4
 
-
-@pytest.fixture(autouse=True)
-def one_thread() -> Iterator[None]:
-    """Threads that wait for each other take longer than these small sums."""
-    threads = faiss.omp_get_max_threads()
-    faiss.omp_set_num_threads(1)
-    yield
-    faiss.omp_set_num_threads(threads)
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 def keys_of(numbers: list[int]) -> np.ndarray:
