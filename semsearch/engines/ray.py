@@ -12,8 +12,8 @@ import re
 import socket
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, redirect_stdout
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import closing, contextmanager, redirect_stdout
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
@@ -60,20 +60,29 @@ class RayCluster:
                progress: Progress) -> Iterator[ShardSummary]:
         """Make shards on the cluster and yield their summaries when all are finished.
 
+        A shard that fails keeps no other from being finished.
+
         Raises:
-            SemsearchError: what a worker met; what the others finished stays.
+            SemsearchError: what the first of the workers met that failed.
         """
         plan, staged = _seen_from_anywhere(plan), replace(staged, folder=staged.folder.absolute())
-        summaries = []
+        summaries: list[ShardSummary] = []
+        failures: list[dict[str, Any]] = []
         with self._connected() as ray, progress.task("Encoding on Ray", len(shards), "shard") as task:
             size, resources = self._pool(ray, plan.request.device, len(shards))
             progress.note(f"{len(shards):,} shards on {size} workers, with {_spelt(resources)} each.")
-            for row in _rows(ray, plan, staged, shards, provider, size, resources):
-                if row["error"]:
-                    raise _raised(row)
-                summaries.append(ShardSummary(Shard(row["of"], row["number"]), row["texts"], row["encoded"],
-                                              row["reused"], row["rejected"], row["seconds"], row["folder"]))
-                task.advance(1)
+            with closing(_rows(ray, plan, staged, shards, provider, size, resources)) as rows:
+                for row in rows:
+                    task.advance(1)
+                    if row["error"]:
+                        if not failures:
+                            progress.note(f"Shard {row['number']}/{row['of']} failed; the others go on.")
+                        failures.append(row)
+                        continue
+                    summaries.append(ShardSummary(Shard(row["of"], row["number"]), row["texts"], row["encoded"],
+                                                  row["reused"], row["rejected"], row["seconds"], row["folder"]))
+        if failures:
+            raise _raised(failures)
         yield from sorted(summaries, key=lambda summary: summary.shard)
 
     @contextmanager
@@ -178,16 +187,17 @@ def _seen_from_anywhere(plan: ShardPlan) -> ShardPlan:
 
 
 def _rows(ray: Any, plan: ShardPlan, staged: StagedTexts, shards: Sequence[Shard], provider: EncoderProvider,
-          size: int, resources: dict[str, float]) -> Iterator[dict[str, Any]]:
+          size: int, resources: dict[str, float]) -> Generator[dict[str, Any]]:
     """Yield what came of each shard, in the order in which they are finished.
 
     Ray Data starts a worker that died again, here or on another machine, and gives its shard out again, without limit.
+    Its threads end when this is exhausted or closed: one that still runs when ray is shut down ends the whole process,
+    with status 1 and without a word.
     """
     items = [{"number": shard.number, "of": shard.of} for shard in shards]
-    rows: Iterator[dict[str, Any]] = ray.data.from_items(items, override_num_blocks=len(items)).map_batches(
+    yield from ray.data.from_items(items, override_num_blocks=len(items)).map_batches(
         _Worker, batch_size=1, batch_format="numpy", fn_constructor_args=(plan, staged, provider),
         compute=ray.data.ActorPoolStrategy(size=size), **resources).iter_rows()
-    return rows
 
 
 def _patiently(encode: Callable[[Shard], ShardSummary], shard: Shard) -> ShardSummary:
@@ -202,11 +212,14 @@ def _patiently(encode: Callable[[Shard], ShardSummary], shard: Shard) -> ShardSu
             time.sleep(_BUSY_PAUSE_SECONDS)
 
 
-def _raised(row: dict[str, Any]) -> SemsearchError:
-    """Return the error that a worker met."""
-    kind = getattr(errors, row["error"], SemsearchError)
+def _raised(failures: Sequence[dict[str, Any]]) -> SemsearchError:
+    """Return the error that the first worker met that failed, and how many shards failed with it."""
+    first = failures[0]
+    kind = getattr(errors, first["error"], SemsearchError)
     known = isinstance(kind, type) and issubclass(kind, SemsearchError) and kind.__init__ is SemsearchError.__init__
-    return (kind if known else SemsearchError)(f"Shard {row['number']}/{row['of']}: {row['message']}", row["way_out"])
+    more = f" ({len(failures)} shards failed; the others are finished.)" if len(failures) > 1 else ""
+    return (kind if known else SemsearchError)(f"Shard {first['number']}/{first['of']}: {first['message']}{more}",
+                                               first["way_out"])
 
 
 def _spelt(resources: dict[str, float]) -> str:
