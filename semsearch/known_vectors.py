@@ -30,6 +30,8 @@ class KnownVectors:
         self._reader, self._encoder = reader, encoder
         self._rows: NDArray[np.int64] = np.zeros(0, np.int64)
         self._vectors: Vectors = np.zeros((0, reader.manifest.encoder.dimension), np.float32)
+        self._new: list[tuple[NDArray[np.int64], Vectors]] = []
+        self._late = 0
         self._is_read = reader.manifest.vectors == reader.manifest.papers
         self._folder = reader.folder / FOLDER / reader.manifest.encoder.fingerprint
 
@@ -37,7 +39,7 @@ class KnownVectors:
     def count(self) -> int:
         """How many papers have a vector."""
         self._read_log()
-        return self._reader.manifest.vectors + len(self._rows)
+        return self._reader.manifest.vectors + self._late
 
     @property
     def is_complete(self) -> bool:
@@ -52,19 +54,16 @@ class KnownVectors:
     def lacking(self) -> NDArray[np.bool_]:
         """Return `(papers,)` bool by row: which have no vector."""
         self._read_log()
-        lacking = np.ones(self._reader.manifest.papers, np.bool_)
-        lacking[self._reader.vectors.rows] = False
-        lacking[self._rows] = False
-        return lacking
+        return self._lacking.copy()
 
     def has(self, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Return `(n,)` bool: which of these rows have a vector."""
         self._read_log()
-        return (self._reader.vectors.positions_of(rows) >= 0) | np.isin(rows, self._rows)
+        return ~self._lacking[rows]
 
     def vectors_of(self, rows: NDArray[np.int64]) -> Vectors:
         """Return `(n, d)` float32 unit vectors of rows; zeros where a row has none."""
-        self._read_log()
+        self._gather()
         vectors = np.zeros((len(rows), self._vectors.shape[1]), np.float32)
         positions = self._reader.vectors.positions_of(rows)
         there = positions >= 0
@@ -76,7 +75,7 @@ class KnownVectors:
 
     def cosines(self, query: Vectors, rows: NDArray[np.int64]) -> NDArray[np.float32]:
         """Return the `(n,)` float32 cosines of one unit vector `(d,)` to these rows, NaN where a row has no vector."""
-        self._read_log()
+        self._gather()
         cosines = self._reader.vectors.cosines(query, rows)
         places, late = self._late_places(rows)
         cosines[late] = self._vectors[places[late]] @ query
@@ -84,7 +83,7 @@ class KnownVectors:
 
     def search(self, query: Vectors, k: int, allowed: NDArray[np.bool_] | None = None) -> Ranking:
         """Return the k nearest rows to one unit vector `(d,)`; fewer where fewer are allowed and have a vector."""
-        self._read_log()
+        self._gather()
         ranking = self._reader.vectors.search(query, k, allowed)
         permitted = slice(None) if allowed is None else allowed[self._rows]
         late = self._rows[permitted]
@@ -97,21 +96,27 @@ class KnownVectors:
 
     def blocks(self) -> Iterator[tuple[NDArray[np.int64], Vectors]]:
         """Yield (rows, `(b, d)` float32 unit vectors) of all vectors, block by block; each row comes once."""
-        self._read_log()
+        self._gather()
         yield from self._reader.vectors.blocks()
         if len(self._rows):
             yield self._rows, self._vectors
 
-    def encode(self, rows: NDArray[np.int64]) -> None:
-        """Encode the papers of rows that have no vector, and keep what was paid for."""
+    def encode(self, rows: NDArray[np.int64]) -> bool:
+        """Encode the papers of rows that have no vector; return whether what was paid for is kept in the log.
+
+        On a disk that is full or read-only it is good for this process only.
+        """
         rows = rows[~self.has(rows)]
         if not len(rows):
-            return
+            return True
         papers = self._reader.papers.get(rows.tolist())
         encoded = self._encoder().encode_documents([paper.text for paper in papers])
-        with suppress(OSError, DiskFull):  # a read-only or full disk: they are still good for this process
+        is_kept = False
+        with suppress(OSError, DiskFull):
             self._log.append([paper.text_key for paper in papers], encoded)
+            is_kept = True
         self._take_in(rows, encoded.vectors)
+        return is_kept
 
     def close(self) -> None:
         """Close the log."""
@@ -130,14 +135,31 @@ class KnownVectors:
         self._is_read = True
         for source in read_logs(self._folder, self._reader.manifest.encoder.dimension):
             rows, places = self._reader.lexical.rows_of_texts(source.keys_by_position)
-            new = ~self.has(rows)
+            new = self._lacking[rows]
             rows, first = np.unique(rows[new], return_index=True)
             self._take_in(rows, source.take(places[new][first]).vectors)
 
+    @cached_property
+    def _lacking(self) -> NDArray[np.bool_]:
+        """`(papers,)` bool by row: which have no vector, in the generation or taken in since."""
+        lacking = np.ones(self._reader.manifest.papers, np.bool_)
+        lacking[self._reader.vectors.rows] = False
+        return lacking
+
     def _take_in(self, rows: NDArray[np.int64], vectors: Vectors) -> None:
-        rows = np.concatenate([self._rows, rows])
+        self._new.append((rows, vectors))
+        self._late += len(rows)
+        self._lacking[rows] = False
+
+    def _gather(self) -> None:
+        """Put the vectors that came since the last search to those that the generation lacks."""
+        self._read_log()
+        if not self._new:
+            return
+        rows = np.concatenate([self._rows, *(rows for rows, _ in self._new)])
         order = np.argsort(rows, kind="stable")
-        self._rows, self._vectors = rows[order], np.concatenate([self._vectors, vectors])[order]
+        self._vectors = np.concatenate([self._vectors, *(vectors for _, vectors in self._new)])[order]
+        self._rows, self._new = rows[order], []
 
     def _late_places(self, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
         """Return for each row its place among the vectors that the generation lacks, and whether it has one there."""
