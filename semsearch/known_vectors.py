@@ -119,10 +119,11 @@ class KnownVectors:
         return is_kept
 
     def close(self) -> None:
-        """Close the log."""
-        if "_log" in self.__dict__:
+        """Close the log; what is encoded after that goes to a new one."""
+        log = self.__dict__.pop("_log", None)
+        if log is not None:
             with suppress(OSError, DiskFull):
-                self._log.close()
+                log.close()
 
     @cached_property
     def _log(self) -> VectorLogWriter:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +31,7 @@ from semsearch.publish_vectors import (
 )
 from semsearch.shards.vectors import GivenVectors
 from semsearch.vectorise import VectorSources
+from semsearch.version import own_version
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +107,7 @@ def publish_generation(index_folder: Path, staged: Path, base: IndexReader | Non
 
     def describe(generation: int, files: dict[str, FileEntry]) -> Manifest:
         return Manifest(generation=generation, created=datetime.now(UTC).isoformat(timespec="seconds"),
-                        semsearch_version=_own_version(), encoder=identity, papers=len(keys), vectors=len(covered),
+                        semsearch_version=own_version(), encoder=identity, papers=len(keys), vectors=len(covered),
                         files=files, language=plan.language, segments=vectors.segments,
                         **describe_structure(structure, plan.min_recall),
                         notes={"factory_asked": plan.factory, "deletions": plan.deletions})
@@ -142,11 +142,3 @@ def _check_counts(staged: Path, keys: NDArray[Any], vectors: int, documents: int
         problems.append(f"{documents} documents in the lexical index where {texts} belong")
     if problems:
         raise AssertionError(f"the staged stores disagree: {'; '.join(problems)}")
-
-
-def _own_version() -> str:
-    try:
-        return version("semsearch")
-    except PackageNotFoundError:
-        return "unknown"
-

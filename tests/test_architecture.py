@@ -25,7 +25,7 @@ PACKAGE = ROOT / "semsearch"
 LAYERS = [
     # 0 vocabulary
     {"errors", "identifiers", "paper", "person_names", "cleaning", "merging", "filters", "ranking", "fusion",
-     "encoding", "progress", "sentences", "spelling"},
+     "encoding", "progress", "sentences", "spelling", "version"},
     # 1 sources and sinks
     {"readers", "writers", "models", "model_loading", "calibration", "half_precision", "encoder", "exported", "rerank",
      "sample"},
@@ -33,14 +33,14 @@ LAYERS = [
     {"index"},
     # 3 use cases
     {"provider", "document_encoder", "encoding_pool", "intake",
-     "vectorise", "publish", "publish_vectors", "first_generation", "encoding_queue", "encoding_on",
+     "vectorise", "publish", "publish_vectors", "first_generation", "folding", "encoding_queue", "encoding_on",
      "summary", "build_options", "build", "reindex", "maintenance", "reading",
      "known_vectors", "on_demand", "nearness", "candidates", "asking", "answering", "search", "neighbours",
      "duplicates", "watching", "highlight", "explanation", "shards", "engines"},
     # 4 measuring
     {"evaluation"},
     # 5 front ends
-    {"cli", "__main__", ""},
+    {"server", "cli", "__main__", ""},
 ]
 
 # Each third party has one door. ANYWHERE is for what all layers speak.
@@ -64,6 +64,10 @@ DOORS = {
     "click": ("semsearch.cli",),
     "ir_measures": ("semsearch.evaluation",),
     "ray": ("semsearch.engines.ray",),
+    "fastapi": ("semsearch.server",),
+    "starlette": ("semsearch.server",),
+    "pydantic": ("semsearch.server",),
+    "uvicorn": ("semsearch.server",),
     "tqdm": ("semsearch.cli",),
 }
 

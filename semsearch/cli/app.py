@@ -30,6 +30,7 @@ COMMANDS: Final = {
     "list": "List the indexes, with papers, model, size and state.",
     "info": "Tell what an index holds and what made it.",
     "export": "Write the papers of an index, or their vectors, to files.",
+    "serve": "Answer over HTTP, with a page to search on, on this machine.",
     "eval": "Measure how good the answers are by judged questions.",
     "reindex": "Make indexes again from their own papers.",
     "delete": "Take papers out of an index.",
@@ -117,13 +118,9 @@ class Commands(click.Group):
 
 def _print_version(ctx: click.Context, param: click.Parameter, asked: bool) -> None:
     if asked:
-        from importlib.metadata import PackageNotFoundError, version
+        from semsearch.version import own_version
 
-        try:
-            number = version("semsearch")
-        except PackageNotFoundError:
-            number = "(not installed as a package)"
-        click.echo(f"semsearch {number}")
+        click.echo(f"semsearch {own_version()}")
         ctx.exit()
 
 

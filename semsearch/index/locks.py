@@ -7,7 +7,7 @@ import os
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
 from typing import IO, Any, Final
@@ -17,6 +17,11 @@ from semsearch.index.durable import full_disk_named
 
 BUILD_LOCK: Final = "build.lock"
 PUBLISH_LOCK: Final = "publish.lock"
+BRIEFLY_SECONDS: Final = 120.0
+"""So long a holder that said that it is brief is waited for."""
+_GLANCE_SECONDS: Final = 0.1
+"""So long a lock is tried for that is held without a word: somebody may just be looking whether it is held."""
+_PAUSE_SECONDS: Final = 0.01
 
 if sys.platform == "win32":
     import portalocker
@@ -37,36 +42,46 @@ else:
 
 
 @contextmanager
-def build_lock(index_folder: Path, purpose: str) -> Iterator[None]:
-    """Hold the lock that keeps a second build out of an index.
+def build_lock(index_folder: Path, purpose: str, *, briefly: bool = False) -> Iterator[None]:
+    """Hold the lock that keeps a second build out of an index; one that has it `briefly` is waited for by others.
 
     Raises:
         IndexBusy: at once, naming the process that holds it and since when.
     """
     with work_lock(index_folder / BUILD_LOCK, purpose, f"writing to the index {index_folder.name!r}",
                    "Wait until it is done, or stop it: what it has encoded so far is kept. Questions can be asked "
-                   "meanwhile."):
+                   "meanwhile.", briefly=briefly):
         yield
 
 
 @contextmanager
-def work_lock(path: Path, purpose: str, work: str, way_out: str) -> Iterator[None]:
+def work_lock(path: Path, purpose: str, work: str, way_out: str, *, briefly: bool = False) -> Iterator[None]:
     """Hold the lock that keeps a second process from some work; `work` says it as in "Another process is `work`".
 
     Raises:
-        IndexBusy: at once, naming the process that holds it and since when.
+        IndexBusy: at once, naming the process that holds it and since when; or after `BRIEFLY_SECONDS`, where the
+            holder said that it is brief.
     """
     with full_disk_named(path.parent), open(path, "a+", encoding="utf-8") as file:
         # A lock on a file that its last holder removed with the folder is no lock: the next one would not meet it.
-        if not lock_exclusive(file) or not _is_there(path, file):
+        if not _lock_patiently(path, file) or not _is_there(path, file):
             raise IndexBusy(f"Another process is {work}: {_holder(path)}.", way_out)
         file.truncate(0)
         import socket
 
-        json.dump({"pid": os.getpid(), "host": socket.gethostname(), "purpose": purpose,
+        json.dump({"pid": os.getpid(), "host": socket.gethostname(), "purpose": purpose, "briefly": briefly,
                    "since": datetime.now().astimezone().isoformat(timespec="seconds")}, file)
         file.flush()
         yield
+
+
+def is_build_running(index_folder: Path) -> bool:
+    """Return whether somebody holds the build lock of an index; asking keeps nobody out."""
+    try:
+        with open(index_folder / BUILD_LOCK, "r+b") as file:
+            return not lock_shared(file)
+    except OSError:  # nobody has built here, or it may not be written to
+        return False
 
 
 @contextmanager
@@ -94,6 +109,17 @@ def lock_exclusive(file: IO[Any]) -> bool:
     return _try(file, shared=False)
 
 
+def _lock_patiently(path: Path, file: IO[Any]) -> bool:
+    """Lock a file exclusively; False where its holder means to keep it."""
+    begun = time.monotonic()
+    while not lock_exclusive(file):
+        most = BRIEFLY_SECONDS if _read_holder(path).get("briefly") else _GLANCE_SECONDS
+        if time.monotonic() - begun >= most:
+            return False
+        time.sleep(_PAUSE_SECONDS)
+    return True
+
+
 def _try(file: IO[Any], *, shared: bool) -> bool:
     try:
         _lock(file, shared=shared, waits=False)
@@ -111,9 +137,17 @@ def _is_there(path: Path, file: IO[Any]) -> bool:
 
 def _holder(path: Path) -> str:
     for _ in range(20):
-        try:
-            holder = json.loads(path.read_text(encoding="utf-8"))
+        with suppress(KeyError):
+            holder = _read_holder(path)
             return f"{holder['purpose']}, process {holder['pid']} on {holder['host']}, since {holder['since']}"
-        except (OSError, ValueError, KeyError, TypeError):
-            time.sleep(0.01)
+        time.sleep(_PAUSE_SECONDS)
     return "a process that has not written its name yet"
+
+
+def _read_holder(path: Path) -> dict[str, Any]:
+    """Return what the last holder of a lock wrote, nothing where it has not yet."""
+    with suppress(OSError, ValueError):
+        holder = json.loads(path.read_text(encoding="utf-8"))
+        if isinstance(holder, dict):
+            return holder
+    return {}

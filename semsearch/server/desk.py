@@ -1,0 +1,120 @@
+"""One thread that answers questions one after the other, and does other work while none waits."""
+
+from __future__ import annotations
+
+import logging
+import queue
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import dataclass
+from typing import Any, Final, Protocol, TypeVar
+
+from semsearch.errors import SemsearchError
+
+T = TypeVar("T")
+
+MOST_WAITING: Final = 64
+"""More questions than this are turned away: the last of them would wait for seconds."""
+REST_SECONDS: Final = 2.0
+"""So long after a question spare work begins: people ask several in a row."""
+_LOOK_AGAIN_SECONDS: Final = 5.0
+
+
+class Overloaded(SemsearchError):
+    """More questions wait than can be answered in a reasonable time."""
+
+    def __init__(self) -> None:
+        super().__init__(f"{MOST_WAITING} questions wait already.", "Ask again in a moment.")
+
+
+@dataclass(frozen=True, slots=True)
+class _Job:
+    """Work, and who waits for its result."""
+
+    future: Future[Any]
+    work: Callable[[], Any]
+    is_question: bool
+
+    def do(self) -> None:
+        """Work, unless whoever asked has gone; an error goes to them."""
+        if not self.future.set_running_or_notify_cancel():
+            return
+        try:
+            self.future.set_result(self.work())
+        except BaseException as error:
+            self.future.set_exception(error)
+
+
+class SpareWork(Protocol):
+    """Work for when nobody asks, done in small steps."""
+
+    def step(self) -> bool:
+        """Do a little, well under a second's worth; return whether there is more to do now."""
+        ...
+
+
+class Desk:
+    """Answers in the order of asking, in one thread: what it works with need not be safe for several.
+
+    Both cores of a laptop are busy with one question already, so a second thread would answer no sooner.
+    """
+
+    def __init__(self, spare: SpareWork | None = None, rest_seconds: float = REST_SECONDS,
+                 clock: Callable[[], float] = time.monotonic) -> None:
+        """Open the desk. `spare` is worked at once nobody has asked for `rest_seconds`. `clock` gives seconds."""
+        self._spare, self._rest_seconds, self._clock = spare, rest_seconds, clock
+        self._jobs: queue.Queue[_Job | None] = queue.Queue()
+        self._thread = threading.Thread(target=self._work, name="semsearch-desk", daemon=True)
+        self._thread.start()
+
+    def ask(self, work: Callable[[], T]) -> Future[T]:
+        """Return what will be the result of a question, answered in the thread of the desk; spare work rests then.
+
+        Raises:
+            Overloaded: too many wait.
+        """
+        return self._put(work, is_question=True)
+
+    def look(self, work: Callable[[], T]) -> Future[T]:
+        """Return what will be the result of a glance at the state of things, which spare work need not rest for.
+
+        Raises:
+            Overloaded: too many wait.
+        """
+        return self._put(work, is_question=False)
+
+    def close(self) -> None:
+        """Answer what was asked, and end."""
+        self._jobs.put(None)
+        self._thread.join()
+
+    def _put(self, work: Callable[[], T], *, is_question: bool) -> Future[T]:
+        if self._jobs.qsize() >= MOST_WAITING:
+            raise Overloaded
+        future: Future[T] = Future()
+        self._jobs.put(_Job(future, work, is_question))
+        return future
+
+    def _work(self) -> None:
+        next_step = self._clock() + self._rest_seconds
+        while True:
+            try:
+                job = self._jobs.get(timeout=max(next_step - self._clock(), 0.0)) if self._spare else self._jobs.get()
+            except queue.Empty:
+                next_step = self._clock() if self._step() else self._clock() + _LOOK_AGAIN_SECONDS
+                continue
+            if job is None:
+                return
+            job.do()
+            if job.is_question:
+                next_step = self._clock() + self._rest_seconds
+
+    def _step(self) -> bool:
+        try:
+            return self._spare is not None and self._spare.step()
+        except Exception:  # a fault of ours must not end the answering
+            logging.getLogger(__name__).exception("Spare work failed and is not tried again.")
+            self._spare = None
+            return False

@@ -1,0 +1,160 @@
+"""The indexes of a home, held open while questions are asked, and opened anew when they have changed."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from semsearch.encoding import Encoder, EncoderIdentity, EncoderRequest
+from semsearch.errors import SemsearchError
+from semsearch.index import generations
+from semsearch.index.generations import CURRENT, index_names
+from semsearch.index.locks import is_build_running
+from semsearch.index.state import STATE
+from semsearch.provider import EncoderProvider, load_for_questions
+from semsearch.search import Searcher
+
+
+class SharedEncoders:
+    """Gives each encoder once, whatever index asks for it, and however often that is opened."""
+
+    def __init__(self, provider: EncoderProvider) -> None:
+        """Take who loads them."""
+        self._provider = provider
+        self._encoders: dict[str, Encoder] = {}
+
+    def identify(self, request: EncoderRequest, *, allow_download: bool = True) -> EncoderIdentity:
+        """Return the identity of an encoder, as the provider does."""
+        return self._provider.identify(request, allow_download=allow_download)
+
+    def load(self, request: EncoderRequest) -> Encoder:
+        """Return an encoder, as the provider does."""
+        return self._provider.load(request)
+
+    def load_quick(self, request: EncoderRequest, identity: EncoderIdentity) -> Encoder:
+        """Return the encoder of this identity, loaded when it is first asked for."""
+        if identity.fingerprint not in self._encoders:
+            self._encoders[identity.fingerprint] = load_for_questions(self._provider, request, identity)
+        return self._encoders[identity.fingerprint]
+
+    def prepare_quick(self, progress: object) -> None:
+        """Leave it: the encoder is loaded as long as the server runs."""
+
+
+@dataclass(frozen=True, slots=True)
+class OpenIndex:
+    """An index that is open, and what it was opened from."""
+
+    name: str
+    searcher: Searcher
+    seen: tuple[object, ...]
+
+    @property
+    def papers(self) -> int:
+        """How many papers can be found."""
+        return self.searcher.reader.visible
+
+    @property
+    def lacking(self) -> int:
+        """How many of them have no vector, in the generation or in the log as it was when the index was opened."""
+        lacking = self.searcher.vectors.lacking()
+        lacking[list(self.searcher.reader.hidden)] = False
+        return int(np.count_nonzero(lacking))
+
+    def describe(self) -> dict[str, object]:
+        """Return what lists of indexes say of it."""
+        manifest, papers, lacking = self.searcher.reader.manifest, self.papers, self.lacking
+        return {"name": self.name, "state": "ok", "papers": papers, "vectors": papers - lacking,
+                "coverage": (papers - lacking) / papers if papers else 1.0, "generation": manifest.generation,
+                "created": manifest.created, "model": manifest.encoder.model, "precision": manifest.encoder.precision,
+                "building": is_build_running(self.searcher.reader.folder)}
+
+
+class Shelf:
+    """Opens the indexes of a folder by name. For one thread: the one in which it is asked."""
+
+    def __init__(self, home: Path, provider: EncoderProvider, device: str = "auto", trust_remote_code: bool = False
+                 ) -> None:
+        """Take the folder of the indexes, who provides encoders, and how these run."""
+        self.home = home
+        self._encoders, self._device, self._trust_remote_code = SharedEncoders(provider), device, trust_remote_code
+        self._open: dict[str, OpenIndex] = {}
+        self._asked: dict[str, float] = {}
+
+    def names(self) -> list[str]:
+        """Return the names of all indexes, sorted."""
+        return index_names(self.home)
+
+    def open(self, name: str) -> OpenIndex:
+        """Return an index as it is now.
+
+        Raises:
+            IndexNotFound: there is none of this name.
+            IndexStoreError: it cannot be read.
+        """
+        folder = self.home / name
+        if name not in self.names():
+            self._forget(name)
+            raise generations.not_found(folder)
+        seen = _stamp(folder / CURRENT), _stamp(folder / STATE)
+        there = self._open.get(name)
+        if there is not None and there.seen == seen:
+            return there
+        self._forget(name)
+        searcher = Searcher(folder, device=self._device, trust_remote_code=self._trust_remote_code,
+                            provider=self._encoders)
+        self._open[name] = OpenIndex(name, searcher, seen)
+        return self._open[name]
+
+    def ask(self, name: str) -> Searcher:
+        """Return the searcher of an index, which somebody is about to ask."""
+        self._asked[name] = time.monotonic()
+        return self.open(name).searcher
+
+    def last_asked(self, name: str) -> float:
+        """Return when an index was last asked, in monotonic seconds; 0 where it never was."""
+        return self._asked.get(name, 0.0)
+
+    def listed(self) -> Iterator[dict[str, object]]:
+        """Yield what there is to say of each index by name; one that cannot be read says why."""
+        for name in self.names():
+            try:
+                yield self.open(name).describe()
+            except SemsearchError as error:
+                yield {"name": name, "state": error.message, "papers": None, "vectors": None, "coverage": None,
+                       "generation": None, "created": None, "model": None, "precision": None,
+                       "building": is_build_running(self.home / name)}
+
+    def warm(self) -> None:
+        """Open all that can be read, and load the encoder of the index that was made last: before anybody asks."""
+        for name in self.names():
+            with suppress(SemsearchError):
+                self.open(name)
+        newest = max(self._open.values(), key=lambda index: index.searcher.reader.manifest.created, default=None)
+        if newest is not None:
+            with suppress(SemsearchError):  # told when it is asked
+                newest.searcher.encoder()
+
+    def close(self) -> None:
+        """Close all that is open."""
+        for name in list(self._open):
+            self._forget(name)
+
+    def _forget(self, name: str) -> None:
+        there = self._open.pop(name, None)
+        if there is not None:
+            there.searcher.close()
+
+
+def _stamp(path: Path) -> object:
+    """Return what tells that a file, which is only ever replaced, is another one now."""
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return status.st_ino, status.st_mtime_ns, status.st_size

@@ -1,0 +1,123 @@
+"""The command `serve`: a process that answers, says where, and ends."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import urllib.request
+from pathlib import Path
+
+import pytest
+from made_papers import records, write_jsonl
+
+HERE = Path(__file__).resolve().parents[1]
+
+COMMAND = """
+import sys
+from fakes import FakeProvider
+from semsearch.cli.app import App, main
+main(sys.argv[1:], obj=App(FakeProvider()))
+"""
+
+
+class Server:
+    """`semsearch serve` over fake encoders, in a folder with the index `papers`."""
+
+    def __init__(self, folder: Path, *options: str) -> None:
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(HERE), str(HERE.parent)])}
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", COMMAND, "serve", *options],
+            cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+    def address(self) -> str:
+        assert self.process.stderr is not None
+        line = self.process.stderr.readline()
+        found = re.search(r"http://\S+:\d+/", line)
+        assert found, line
+        return found[0]
+
+    def end(self, number: int) -> tuple[int, str, str]:
+        self.process.send_signal(number)
+        out, err = self.process.communicate(timeout=60)
+        return self.process.returncode, out, err
+
+
+def get(address: str) -> dict:
+    with urllib.request.urlopen(address, timeout=60) as answer:
+        return json.load(answer)
+
+
+@pytest.fixture
+def folder(cli, tmp_path):
+    write_jsonl(tmp_path / "papers.jsonl", records(30))
+    cli.ok("build", "papers.jsonl")
+    return tmp_path
+
+
+def test_it_says_where_it_is_answers_and_ends_with_ctrl_c(folder):
+    server = Server(folder, "--port", "0")
+    address = server.address()
+    assert address.startswith("http://127.0.0.1:")
+    assert get(f"{address}api/indexes")["indexes"][0]["papers"] == 30
+    assert len(get(f"{address}api/indexes/papers/query?q=graph&limit=3")["hits"]) == 3
+    with urllib.request.urlopen(address, timeout=60) as page:
+        assert b"<title>semsearch</title>" in page.read()
+    status, out, err = server.end(signal.SIGINT)
+    assert (status, out) == (130, "") and "Traceback" not in err
+
+
+def test_it_ends_when_told_to_by_the_system(folder):
+    server = Server(folder, "--port", "0", "--encode-idle")
+    assert get(f"{server.address()}api/indexes")["encoding_when_idle"] is True
+    status, out, err = server.end(signal.SIGTERM)
+    assert status == -signal.SIGTERM and (out, err) == ("", "")
+
+
+def test_the_other_loopback_address_serves_too(folder):
+    try:
+        socket.create_server(("::1", 0), family=socket.AF_INET6).close()
+    except OSError:
+        pytest.skip("this system has no IPv6")
+    server = Server(folder, "--host", "::1", "--port", "0")
+    address = server.address()
+    assert address.startswith("http://[::1]:") and get(f"{address}health")["status"] == "ok"
+    server.end(signal.SIGTERM)
+
+
+def test_a_port_that_is_taken_is_said(cli):
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        result = cli("serve", "--port", str(port))
+    assert result.exit_code == 2
+    assert f"127.0.0.1, port {port}, cannot be listened to" in result.stderr and "--port" in result.stderr
+
+
+def test_an_address_that_is_none_is_said(cli):
+    result = cli("serve", "--host", "no.such.host.invalid", "--port", "0")
+    assert result.exit_code == 2 and "cannot be listened to" in result.stderr
+
+
+def test_without_the_extra_it_is_named(cli, monkeypatch):
+    for name in [name for name in sys.modules if name.startswith("semsearch.server")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "fastapi", None)
+    result = cli("serve")
+    assert result.exit_code == 1 and "pip install 'semsearch[serve]'" in result.stderr
+
+
+def test_listening_to_everyone_is_said(monkeypatch):
+    from semsearch.server import run
+    from semsearch.server.api import ServerOptions
+
+    notes, hosts = [], []
+    monkeypatch.setattr(run.uvicorn.Server, "run", lambda self, sockets: sockets[0].close())
+    monkeypatch.setattr(run, "create_app", lambda home, provider, options, note: hosts.append(options.hosts))
+    for host in ("0.0.0.0", "127.0.0.1", "localhost"):
+        run.serve(Path(), None, ServerOptions(), notes.append, host=host, port=0)
+    assert hosts[0] == ("*",) and hosts[1] == hosts[2] and {"localhost", "127.0.0.1", "[::1]"} <= set(hosts[1])
+    assert len([note for note in notes if "Anyone who can reach this machine" in note]) == 1

@@ -1,0 +1,229 @@
+"""Encoding while nobody asks: what comes first, where vectors go, who is not kept out."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import numpy as np
+import pytest
+from fakes import FakeProvider
+from made_papers import record, records, run_build, text_of, write_jsonl
+
+from semsearch import folding
+from semsearch.build import BuildOptions, build_index
+from semsearch.errors import DiskFull, ModelNotFound
+from semsearch.index.locks import build_lock
+from semsearch.index.reader import IndexReader
+from semsearch.index.vector_log import FOLDER, VectorLogWriter, read_logs
+from semsearch.index.wanted_texts import append_wanted
+from semsearch.maintenance import delete, verify
+from semsearch.search import Searcher
+from semsearch.server import idle
+from semsearch.server.idle import IdleEncoding
+from semsearch.server.shelf import Shelf
+
+COUNT = 60
+
+
+class Clock:
+    """Seconds that pass only when told."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def encoding(home):
+    """An idle encoding over the home, with what it said and its provider."""
+    provider, notes, clock = FakeProvider(), [], Clock()
+    shelf = Shelf(home, provider)
+    made = IdleEncoding(shelf, notes.append, clock)
+    made.provider, made.notes, made.clock, made.shelf = provider, notes, clock, shelf
+    yield made
+    made.close()
+    shelf.close()
+
+
+def run(encoding, most=10_000):
+    """Take steps until there is nothing more to do, waiting for what is published."""
+    for count in range(most):
+        if not encoding.step():
+            encoding.close()
+            if not encoding.step():
+                return count
+    return most
+
+
+def coverage(home, name="bare"):
+    with IndexReader(home / name) as reader:
+        return reader.manifest.vectors
+
+
+def test_all_is_encoded_and_published(home, encoding):
+    run(encoding)
+    assert coverage(home) == COUNT
+    assert verify(home / "bare").problems == ()
+    assert sorted(encoding.provider.encoded) == sorted(text_of(each) for each in records(COUNT))
+    assert not list((home / "bare" / FOLDER).glob("*/*.log"))
+    with Searcher(home / "bare", provider=FakeProvider()) as bare, Searcher(home / "whole",
+                                                                          provider=FakeProvider()) as whole:
+        assert bare.query("graph attention", 20) == whole.query("graph attention", 20)
+
+
+def test_a_step_is_short(encoding, monkeypatch):
+    """Texts take a hundredth of a second each here: so about ten fit into a step."""
+    sizes = []
+    plain = FakeProvider.load
+
+    def load(self, request):
+        encoder = plain(self, request)
+        encode = encoder.encode_documents
+
+        def slowly(texts):
+            sizes.append(len(texts))
+            encoding.clock.now += 0.01 * len(texts)
+            return encode(texts)
+
+        encoder.encode_documents = slowly
+        return encoder
+
+    monkeypatch.setattr(FakeProvider, "load", load)
+    run(encoding)
+    assert sizes[:4] == [1, 2, 4, 8] and max(sizes) <= 10 and sum(sizes) == COUNT
+
+
+def test_what_was_asked_about_comes_first_then_the_newest(home, encoding):
+    dated = [record(n, year=1990 + n) for n in range(20)]
+    run_build([write_jsonl(home.parent / "dated.jsonl", dated)], home / "dated", encode="later")
+    encoding.shelf.ask("dated")
+    with IndexReader(home / "dated") as reader:
+        keys = [paper.text_key for paper in reader.papers.get([3, 5])]
+        append_wanted(reader.folder / FOLDER / reader.manifest.encoder.fingerprint, keys)
+    while len(encoding.provider.encoded) < 20:
+        assert encoding.step()
+    numbers = [int(text.split()[1]) for text in encoding.provider.encoded[:20]]
+    assert numbers == [3, 5, *(n for n in range(19, -1, -1) if n not in (3, 5))]
+
+
+def test_the_index_that_was_asked_last_comes_first(home, encoding):
+    run_build([write_jsonl(home.parent / "z.jsonl", records(5, 500))], home / "zebra", encode="later")
+    encoding.shelf.ask("zebra")
+    encoding.step()
+    assert encoding.provider.encoded[0].startswith("Study 50")
+
+
+def test_deleted_papers_are_left_alone(home, encoding):
+    delete(home / "bare", ["p1", "p2"])
+    run(encoding)
+    assert len(encoding.provider.encoded) == COUNT - 2
+    assert encoding.shelf.open("bare").describe()["coverage"] == 1.0
+
+
+def test_one_text_of_two_papers_is_encoded_once(home, encoding):
+    twins = [record(1, id="a"), record(1, id="b"), record(2)]
+    run_build([write_jsonl(home.parent / "twins.jsonl", twins)], home / "twins", encode="later")
+    run(encoding)
+    assert coverage(home, "twins") == 3
+    assert encoding.provider.encoded.count(text_of(record(1))) <= 2  # once for each index that has it
+
+
+def test_while_a_build_is_at_work_this_is_not(home, encoding):
+    with build_lock(home / "bare", "build"):
+        assert not encoding.step()
+        encoding.clock.now += 60
+        assert not encoding.step()
+        assert encoding.provider.encoded == []
+    encoding.clock.now += 60
+    assert encoding.step()
+
+
+def test_a_build_is_not_kept_out_and_takes_what_was_encoded(home, encoding):
+    for _ in range(5):
+        encoding.step()
+    done = len(encoding.provider.encoded)
+    assert 0 < done < COUNT
+    provider = FakeProvider()
+    summary = build_index([home.parent / "papers.jsonl"], home / "bare", BuildOptions(), provider=provider)
+    assert (summary.encoded, summary.coverage) == (COUNT - done, 1.0)
+
+
+def test_a_build_that_begins_while_a_generation_is_published_waits_for_it(home, encoding, monkeypatch):
+    in_the_middle, go_on = threading.Event(), threading.Event()
+    plain = folding.publish_logged
+
+    def publish(*arguments):
+        in_the_middle.set()
+        assert go_on.wait(60)
+        return plain(*arguments)
+
+    monkeypatch.setattr(folding, "publish_logged", publish)
+    while not encoding.is_folding:
+        encoding.step()
+    assert in_the_middle.wait(60)
+    summaries = []
+    build = threading.Thread(target=lambda: summaries.append(
+        build_index([home.parent / "papers.jsonl"], home / "bare", BuildOptions(), provider=FakeProvider())))
+    build.start()
+    time.sleep(0.2)
+    assert build.is_alive() and not encoding.step()
+    go_on.set()
+    build.join(60)
+    encoding.close()
+    assert (summaries[0].encoded, summaries[0].coverage) == (0, 1.0)
+
+
+def test_generations_come_at_growing_intervals(home, encoding, monkeypatch):
+    monkeypatch.setattr(idle, "PUBLISH_TEXTS", 10)
+    covered = [0]
+    for _ in range(1000):
+        encoding.step()
+        encoding.close()
+        now = coverage(home)
+        if now != covered[-1]:
+            covered.append(now)
+        if now == COUNT:
+            break
+    grown = np.diff(covered)
+    assert covered[-1] == COUNT and len(covered) > 3
+    assert all(more >= max(10, 0.25 * before) for before, more in zip(covered[:-2], grown[:-1], strict=True))
+
+
+def test_vectors_are_in_the_log_as_soon_as_they_are_there(home, encoding):
+    encoding.step()
+    with IndexReader(home / "bare") as reader:
+        logged = read_logs(reader.folder / FOLDER / reader.manifest.encoder.fingerprint, 64)
+        assert sum(len(each) for each in logged) == len(encoding.provider.encoded) > 0
+
+
+def test_a_model_that_is_not_there_is_told_once(home, encoding, monkeypatch):
+    def absent(self, request):
+        raise ModelNotFound("The model is not on this machine.", "Fetch it.")
+
+    monkeypatch.setattr(FakeProvider, "load", absent)
+    run(encoding)
+    run(encoding)
+    assert encoding.notes == [
+        "The index 'bare' is not encoded any further while idle: The model is not on this machine."]
+
+
+def test_a_full_disk_ends_it(home, encoding, monkeypatch):
+    def full(self, keys, encoded):
+        raise DiskFull("No room.")
+
+    monkeypatch.setattr(VectorLogWriter, "append", full)
+    run(encoding)
+    assert len(encoding.provider.encoded) == 1
+    assert "cannot be written to disk" in encoding.notes[0]
+
+
+def test_an_index_that_is_removed_meanwhile_is_forgotten(home, encoding):
+    from semsearch.maintenance import remove_index
+
+    encoding.step()
+    remove_index(home / "bare")
+    assert run(encoding) == 0
+    assert encoding.notes == []
