@@ -16,6 +16,7 @@ from semsearch.identifiers import alias_key, spellings
 from semsearch.index.reader import IndexReader
 from semsearch.known_vectors import KnownVectors
 from semsearch.paper import Paper
+from semsearch.spelling import spelt_index
 
 if TYPE_CHECKING:
     from semsearch.index.lexical_index import LexicalQuery
@@ -78,7 +79,7 @@ class Asking:
             raise EmptyQuery(f"The question {what}.", "Ask in words: semsearch query \"how do birds navigate?\"")
         vectors = self._encoder().encode_queries([query.text for query in parsed]) if by_meaning else None
         return [Asked(query.text, None if vectors is None else vectors[n], query, None, self._named(lines[n]),
-                      self._cut_noted(query.text) if by_meaning else ())
+                      (*self._deleted_noted(lines[n]), *(self._cut_noted(query.text) if by_meaning else ())))
                 for n, query in enumerate(parsed)]
 
     def related(self, names: Sequence[str], titles: Sequence[str], texts: Sequence[str], unlike: Sequence[str],
@@ -168,6 +169,14 @@ class Asking:
         if len(titled) <= _MOST_OF_ONE_TITLE:  # `Introduction` is no name of a paper
             found += ((row, "title") for row in titled)
         return tuple(found)
+
+    def _deleted_noted(self, question: str) -> tuple[str, ...]:
+        """Return a note where the question is the name of a paper that was deleted."""
+        deletion = self._reader.state.find_deletion(question) if len(question) <= _LONGEST_NAME else None
+        if deletion is None:
+            return ()
+        return (f"The paper {question!r} was deleted on {deletion.deleted[:10]}; bring it back with: semsearch delete"
+                f"{spelt_index(self._reader.folder)} --restore {deletion.id}",)
 
     def _cut_noted(self, question: str) -> tuple[str, ...]:
         """Return a note where the question has more words, and so more tokens, than the model reads."""

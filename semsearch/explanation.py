@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
@@ -70,7 +70,8 @@ class Explanation:
     Ranks count from 1 among the `candidates`: the papers that neither deletion nor filter nor the question's own
     phrases keep out; where the paper itself is kept out, they are those that it would have. `hybrid` is
     `weight` x cosine + (1 - `weight`) x BM25 / `best_bm25`. `cosine_estimate`: what stands for the cosine of a paper
-    that has no vector yet. `missing`: words of the question that are not in the paper.
+    that has no vector yet; `encoded`: how many candidates have one, among which a cosine has its rank. `missing`: words
+    of the question that are not in the paper.
     `sentences`: best first. `obstacles`: what keeps it out of the answers or out of one side of the score. `notes`:
     what else decides.
     """
@@ -92,12 +93,13 @@ class Explanation:
     obstacles: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     cosine_estimate: float | None = None
+    encoded: int = 0
 
     def as_dict(self) -> dict[str, object]:
         """Return the explanation as it is written to JSON."""
         return {
             "id": self.paper.id, "title": self.paper.title, "question": self.question, "candidates": self.candidates,
-            "score": self.hybrid.score, "rank": self.hybrid.rank, "weight": self.weight,
+            "encoded": self.encoded, "score": self.hybrid.score, "rank": self.hybrid.rank, "weight": self.weight,
             "fused": self.fused.score, "fused_rank": self.fused.rank, "smoothing": self.smoothing,
             "cosine": self.cosine.score, "cosine_rank": self.cosine.rank,
             "cosine_estimate": self.cosine_estimate, "bm25": self.bm25.score, "bm25_rank": self.bm25.rank,
@@ -152,7 +154,8 @@ def explain(searcher: Searcher, name: str, question: str, weight: float = DEFAUL
         _part(fused, row, allowed), _part(cosines, row, allowed),
         _part(np.where(bm25 > 0, bm25, np.float32(np.nan)), row, allowed), round(best, _DECIMALS), terms, missing,
         passage.field, tuple(sorted(sentences, key=lambda sentence: -sentence.cosine)), obstacles,
-        tuple(_notes(asked, row)), _estimated(estimate, cosines[row], bm25[row], best))
+        tuple(_notes(searcher, asked, row)), _estimated(estimate, cosines[row], bm25[row], best),
+        int((allowed & ~np.isnan(cosines)).sum()))
 
 
 def _row_of(reader: IndexReader, name: str) -> int:
@@ -263,7 +266,14 @@ def _obstacles(searcher: Searcher, row: int, paper: Paper, passing: NDArray[np.b
         yield "The paper has no abstract: only its title is compared."
 
 
-def _notes(asked: Asked, row: int) -> Sequence[str]:
-    exact = [f"The question is the {what} of this paper: it stands first, at the best score of all."
-             for first, what in asked.first if first == row]
-    return (*exact, *asked.notes)
+def _notes(searcher: Searcher, asked: Asked, row: int) -> Iterator[str]:
+    for first, what in asked.first:
+        if first == row:
+            yield f"The question is the {what} of this paper: it stands first, at the best score of all."
+    yield from asked.notes
+    lacking = searcher.vectors.lacking()
+    lacking[list(searcher.reader.hidden)] = False
+    waiting = int(lacking.sum())
+    if waiting:
+        yield (f"{waiting:,} of {searcher.reader.visible:,} papers are not encoded yet: an answer encodes the best of "
+               "them by words, and places change as they get their vectors.")

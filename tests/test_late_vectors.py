@@ -249,6 +249,9 @@ def test_an_explanation_tells_the_estimate(tmp_path):
                 pytest.approx(hit.signals.get("cosine"), abs=2e-6),
                 pytest.approx(hit.signals.get("cosine_estimate"), abs=2e-6))
             assert bool(told.obstacles) == ("cosine" not in hit.signals)
+            assert told.encoded == searcher.vectors.count < told.candidates == COUNT
+            assert told.cosine.rank is None or told.cosine.rank <= told.encoded
+            assert f"{COUNT - told.encoded} of {COUNT} papers are not encoded yet" in told.notes[-1]
         assert {"cosine" in hit.signals for hit in hits} == {True, False}
 
 

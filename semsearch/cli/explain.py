@@ -89,12 +89,12 @@ def _scores(explanation: Explanation) -> Iterator[tuple[str, str]]:
     weight, best = explanation.weight, explanation.best_bm25
     cosine, bm25 = explanation.cosine.score or explanation.cosine_estimate or 0.0, explanation.bm25.score or 0.0
     words = f"{1 - weight:g} x {bm25:.3f} / {best:.3f}" if best else f"{1 - weight:g} x 0 (no paper has its words)"
-    yield "score", _placed(explanation.hybrid, explanation)
+    yield "score", _placed(explanation.hybrid, explanation.candidates)
     if explanation.hybrid.score != explanation.fused.score:
         yield "", f"{explanation.smoothing:.0%} of it is the mean score of the papers nearest to it among the best"
-    yield "by itself", f"{_placed(explanation.fused, explanation)} = {weight:g} x {cosine:.3f} + {words}"
-    yield "cosine", _placed(explanation.cosine, explanation) or _no_cosine(explanation)
-    yield "BM25", (f"{_placed(explanation.bm25, explanation)}; the best of this question is {best:.3f}"
+    yield "by itself", f"{_placed(explanation.fused, explanation.candidates)} = {weight:g} x {cosine:.3f} + {words}"
+    yield "cosine", _placed(explanation.cosine, explanation.encoded) or _no_cosine(explanation)
+    yield "BM25", (f"{_placed(explanation.bm25, explanation.candidates)}; the best of this question is {best:.3f}"
                    if explanation.bm25.rank else "0: it shares no word with the question")
     yield from (("kept out", obstacle) for obstacle in explanation.obstacles)
     yield from (("note", note) for note in explanation.notes)
@@ -106,10 +106,10 @@ def _no_cosine(explanation: Explanation) -> str:
     return f"none: the paper has no vector{taken}"
 
 
-def _placed(part: Part, explanation: Explanation) -> str:
+def _placed(part: Part, among: int) -> str:
     if part.score is None:
         return ""
-    return f"{part.score:.3f} (rank {part.rank:,} of {explanation.candidates:,})"
+    return f"{part.score:.3f} (rank {part.rank:,} of {max(among, part.rank or 0):,})"
 
 
 def _write_sentences(explanation: Explanation, stream: TextIO, look: Look) -> None:

@@ -31,6 +31,10 @@ __all__ = ["PaperTable", "SourceCounts", "StoredReject"]
 
 _BLOCK_ROWS: Final = 1000
 _CANDIDATES: Final = 10
+_WORDS_OF_NAMES: Final = 2
+_TO_NAMES: Final = "Find its id with: semsearch query \"...\"  or name it with --title \"words of it\"."
+_TO_WORDS: Final = ("It is a text rather than a name. Ask it: semsearch query \"...\"   Or give a title with --title "
+                    "\"words of it\", an abstract in a file with --text FILE.")
 
 
 class PaperTable:
@@ -145,7 +149,7 @@ class PaperTable:
                 return self._only(rows, f"{len(rows) if len(rows) <= _CANDIDATES else f'more than {_CANDIDATES}'} ids "
                                         f"begin with {beginning!r}:")
         raise PaperNotFound(f"No paper has the id or alias {name!r}.",
-                            "Find its id with: semsearch query \"...\"  or name it with --title \"words of it\".")
+                            _TO_NAMES if len(beginning.split()) <= _WORDS_OF_NAMES else _TO_WORDS)
 
     def rows_named(self, name: str, hidden: Collection[int] = ()) -> list[int]:
         """Return the rows of the papers that are called `name`: by id, else by former id, else by an alias."""

@@ -256,6 +256,14 @@ def test_hits_of_papers_that_were_deleted_are_gone(built: CommandLine) -> None:
     built.ok("delete", "songs2")
     assert built.ok("query", "birds", "--format", "ids", "-k", "2") == "birds1\ncells3\n"
     assert "songs2" in built.fails("related", "songs2")
+    told = built("query", "songs2").stderr
+    assert "The paper 'songs2' was deleted on 20" in told and "--restore songs2" in told
+
+
+def test_a_text_where_a_name_belongs_is_told_where_texts_go(built: CommandLine) -> None:
+    told = built.fails("related", "how birds find their way")
+    assert 'Ask it: semsearch query "..."' in told and "--text FILE" in told
+    assert "Find its id with" in built.fails("related", "birds9")
 
 
 def test_a_paper_without_a_title_is_shown_once(cli: CommandLine) -> None:
