@@ -95,8 +95,7 @@ class Answering:
 
     def close(self) -> None:
         """Answer what was asked, and close all that is open."""
-        self.desk.look(self.shelf.close)
-        self.desk.close()
+        self.desk.close(self.shelf.close)
         if self.idle is not None:
             self.idle.close()
 

@@ -85,8 +85,9 @@ class Desk:
         """
         return self._put(work, is_question=False)
 
-    def close(self) -> None:
-        """Answer what was asked, and end."""
+    def close(self, last: Callable[[], object] = lambda: None) -> None:
+        """Answer what was asked, do a last thing in the thread of the desk, and end."""
+        self._jobs.put(_Job(Future(), last, is_question=False))
         self._jobs.put(None)
         self._thread.join()
 

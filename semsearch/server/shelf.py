@@ -62,6 +62,8 @@ class OpenIndex:
     @property
     def lacking(self) -> int:
         """How many of them have no vector, in the generation or in the log as it was when the index was opened."""
+        if self.searcher.vectors.is_complete:
+            return 0
         lacking = self.searcher.vectors.lacking()
         lacking[list(self.searcher.reader.hidden)] = False
         return int(np.count_nonzero(lacking))

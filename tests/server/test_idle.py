@@ -75,7 +75,7 @@ def test_all_is_encoded_and_published(home, encoding):
 
 
 def test_a_step_is_short(encoding, monkeypatch):
-    """Texts take a hundredth of a second each here: so about ten fit into a step."""
+    """Texts take 2 ms each here: so about ten fit into a step."""
     sizes = []
     plain = FakeProvider.load
 
@@ -85,7 +85,7 @@ def test_a_step_is_short(encoding, monkeypatch):
 
         def slowly(texts):
             sizes.append(len(texts))
-            encoding.clock.now += 0.01 * len(texts)
+            encoding.clock.now += 0.002 * len(texts)
             return encode(texts)
 
         encoder.encode_documents = slowly
