@@ -39,6 +39,7 @@ from semsearch.intake import (
 from semsearch.progress import Progress, Silent
 from semsearch.provider import EncoderProvider, LocalModels, prepare_quick_answers, request_for
 from semsearch.publish import AUTO_FACTORY, Plan, check_language_asked
+from semsearch.publish_vectors import is_structure_due
 from semsearch.shards.vectors import GivenVectors, open_given
 from semsearch.summary import BuildSummary, count_papers, summarise
 from semsearch.vectorise import VectorSources, missing_rows
@@ -212,6 +213,8 @@ class _Run:
             return None
         if manifest.vectors < manifest.papers and self.options.encode == LATER:
             return None  # what waits in the log is taken
+        if manifest.vectors == manifest.papers and is_structure_due(manifest):
+            return None
         if self.options.factory not in (None, manifest.factory, manifest.notes.get("factory_asked")):
             return None
         if self.options.min_recall not in (None, manifest.min_recall):

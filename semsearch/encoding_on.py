@@ -17,7 +17,6 @@ from semsearch.encoding_pool import TunableEncoder, trial_texts
 from semsearch.encoding_queue import EncodingQueue
 from semsearch.errors import IndexChanged
 from semsearch.first_generation import Standing, Vectorising
-from semsearch.folding import publish_logged
 from semsearch.index import generations
 from semsearch.index.base_papers import BasePapers
 from semsearch.index.facet_columns import dates
@@ -28,10 +27,11 @@ from semsearch.index.staged_papers import StagedPapers
 from semsearch.index.staged_store import Changes
 from semsearch.index.state import read_state
 from semsearch.index.vector_log import VectorLogWriter
-from semsearch.index.wanted_texts import read_wanted
+from semsearch.index.wanted_texts import forget_wanted, read_wanted
 from semsearch.progress import Task
+from semsearch.publish import publish_generation, usable_vectors
 from semsearch.spelling import spelt_index
-from semsearch.vectorise import VectorSources, duration_in_words, encode_rows
+from semsearch.vectorise import VectorSources, duration_in_words, encode_rows, missing_rows
 
 PUBLISH_TEXTS: Final = 2_000
 PUBLISH_SHARE: Final = 0.25
@@ -137,8 +137,13 @@ class _EncodingOn:
         self._logs.refresh()
         with generations.staging(work.folder) as staging:
             keys = self._stage_papers(reader, staging)
-            published, missing = publish_logged(work.folder, staging, reader, keys, self._logs, self._plan,
-                                                work.progress)
+            sources = VectorSources([*usable_vectors(reader, keys, self._plan.identity), *self._plan.given.shards,
+                                     *self._logs.sources()])
+            missing = len(missing_rows(keys, sources))
+            published = publish_generation(work.folder, staging, reader, keys, sources, self._plan, work.progress,
+                                           to_come=missing > 0)
+        self._logs.remove_read()
+        forget_wanted(work.log_folder, lambda wanted: sources.has(wanted) | ~np.isin(wanted, keys))
         self._standing = Standing(published, self._texts, missing)
 
     def _stage_papers(self, reader: IndexReader, staging: Path) -> NDArray[Any]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from functools import cached_property
+from functools import cached_property, partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 from semsearch.encoding import Encoder, Vectors
 from semsearch.errors import DiskFull
 from semsearch.fusion import best_first
+from semsearch.index.keyed_vectors import KEY_DTYPE, KeyedVectors
 from semsearch.index.reader import IndexReader
 from semsearch.index.row_ranking import Ranking
 from semsearch.index.vector_log import FOLDER, VectorLogWriter, read_logs
@@ -111,12 +113,20 @@ class KnownVectors:
             return True
         papers = self._reader.papers.get(rows.tolist())
         encoded = self._encoder().encode_documents([paper.text for paper in papers])
+        keys = [paper.text_key for paper in papers]
         is_kept = False
-        with suppress(OSError, DiskFull):
-            self._log.append([paper.text_key for paper in papers], encoded)
-            is_kept = True
-        self._take_in(rows, encoded.vectors)
+        if self._reader.folder.is_dir():  # else the index was removed, and its folder must not come back
+            with suppress(OSError, DiskFull):
+                self._log.append(keys, encoded)
+                is_kept = True
+        self._take_in(np.frombuffer(b"".join(keys), KEY_DTYPE), lambda places: encoded.vectors[places])
         return is_kept
+
+    def checkpoint(self) -> None:
+        """Wait until all that was paid for is on the disk; it survives a power failure from here on."""
+        if "_log" in self.__dict__:
+            with suppress(OSError, DiskFull):
+                self._log.checkpoint()
 
     def close(self) -> None:
         """Close the log; what is encoded after that goes to a new one."""
@@ -135,10 +145,7 @@ class KnownVectors:
             return
         self._is_read = True
         for source in read_logs(self._folder, self._reader.manifest.encoder.dimension):
-            rows, places = self._reader.lexical.rows_of_texts(source.keys_by_position)
-            new = self._lacking[rows]
-            rows, first = np.unique(rows[new], return_index=True)
-            self._take_in(rows, source.take(places[new][first]).vectors)
+            self._take_in(source.keys_by_position, partial(_vectors_at, source))
 
     @cached_property
     def _lacking(self) -> NDArray[np.bool_]:
@@ -147,8 +154,12 @@ class KnownVectors:
         lacking[self._reader.vectors.rows] = False
         return lacking
 
-    def _take_in(self, rows: NDArray[np.int64], vectors: Vectors) -> None:
-        self._new.append((rows, vectors))
+    def _take_in(self, keys: NDArray[Any], vectors_at: Callable[[NDArray[np.int64]], Vectors]) -> None:
+        """Give all papers whose texts have these `(n,)` keys, and that lack a vector, that at their key's place."""
+        rows, places = self._reader.lexical.rows_of_texts(keys)
+        new = self._lacking[rows]
+        rows, first = np.unique(rows[new], return_index=True)
+        self._new.append((rows, vectors_at(places[new][first])))
         self._late += len(rows)
         self._lacking[rows] = False
 
@@ -168,3 +179,7 @@ class KnownVectors:
             return np.zeros(len(rows), np.int64), np.zeros(len(rows), np.bool_)
         places = np.minimum(np.searchsorted(self._rows, rows), len(self._rows) - 1)
         return places, self._rows[places] == rows
+
+
+def _vectors_at(source: KeyedVectors, positions: NDArray[np.int64]) -> Vectors:
+    return source.take(positions).vectors

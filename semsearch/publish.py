@@ -95,7 +95,8 @@ def publish_generation(index_folder: Path, staged: Path, base: IndexReader | Non
     """Write what is missing in a staged folder that holds the paper table, and make it the current generation.
 
     `keys`: `(papers,)` text keys by row. Rows whose key no source knows get no vector. Files that would be the same as
-    in `base` are hard links to it. `to_come`: more vectors are about to come, so no approximate structure is built.
+    in `base` are hard links to it. `to_come`: more is about to come, so no approximate structure is built, and no log
+    removed.
     """
     identity = plan.identity
     covered = np.flatnonzero(sources.has(keys))
@@ -114,7 +115,7 @@ def publish_generation(index_folder: Path, staged: Path, base: IndexReader | Non
 
     _check_counts(staged, keys, len(covered), documents)
     manifest = generations.publish(index_folder, staged, base.generation if base else None, describe)
-    if len(covered) == len(keys):
+    if len(covered) == len(keys) and not to_come:
         remove_logs(index_folder / FOLDER / identity.fingerprint)
     return Published(manifest, covered, np.asarray(vectors.entries["tokens"]))
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from semsearch.encoding import EncoderIdentity
 from semsearch.index import faiss_structure, generations
-from semsearch.index.manifest import FAISS, Segment
+from semsearch.index.manifest import FAISS, Manifest, Segment
 from semsearch.index.reader import IndexReader
 from semsearch.index.structure_build import Structure, StructurePlan, build_structure, extend_structure
 from semsearch.index.structure_choice import EXACT, choose_factory
@@ -117,7 +117,8 @@ def write_next_structure(staged: Path, base: IndexReader | None, vectors: NextVe
     """Put a faiss index over the vectors into a staged folder, where there is to be one, and return what it is.
 
     One that holds nearly all vectors goes on as it is; what it lacks is scanned beside it, and added when it is much.
-    `to_come`: more vectors are about to come, so none is built for these.
+    `to_come`: more vectors are about to come, so none is built for these, and one that was there goes on, whatever
+    would be chosen now.
 
     Raises:
         UsageError: the vectors cannot train it.
@@ -127,6 +128,8 @@ def write_next_structure(staged: Path, base: IndexReader | None, vectors: NextVe
     stored = open_stored(staged, vectors.segments, identity.dimension)
     automatic = wanted.factory == AUTO_FACTORY
     factory = choose_factory(len(vectors.entries), identity.dimension) if automatic else wanted.factory
+    if automatic and to_come and base is not None and base.manifest.indexed_vectors:
+        factory = base.manifest.factory
     if factory == EXACT:
         return Structure(EXACT, {}, None)
     text_keys = np.zeros(len(stored), vectors.entries["key"].dtype)
@@ -136,7 +139,7 @@ def write_next_structure(staged: Path, base: IndexReader | None, vectors: NextVe
     if base is not None and before is not None and before.factory == factory and (
             0 < before.indexed_vectors <= vectors.kept):
         scanned = len(stored) - before.indexed_vectors
-        if to_come or scanned <= min(_SCANNED_SHARE * len(stored), _SCANNED_MOST):
+        if to_come or _is_little(scanned, len(stored)):
             return _kept(base, plan, progress)
         return _told(extend_structure(plan, base.generation.checked_path(FAISS)), plan, progress)
     if to_come:
@@ -170,6 +173,21 @@ def _told(structure: Structure, plan: StructurePlan, progress: Progress) -> Stru
                       "not reach it. --factory with HNSW32 or IVF and SQ8 finds more, --factory Flat all; a lower "
                       "--min-recall accepts it.")
     return structure
+
+
+def is_structure_due(manifest: Manifest) -> bool:
+    """Return whether a build that changes nothing else would train or extend the structure of a generation."""
+    asked = str(manifest.notes.get("factory_asked", AUTO_FACTORY))
+    factory = choose_factory(manifest.vectors, manifest.encoder.dimension) if asked == AUTO_FACTORY else asked
+    scanned = manifest.vectors - manifest.indexed_vectors
+    if factory == EXACT or scanned <= 0:
+        return False
+    return manifest.factory != factory or not _is_little(scanned, manifest.vectors)
+
+
+def _is_little(scanned: int, vectors: int) -> bool:
+    """Return whether so many vectors beside a structure may be scanned."""
+    return scanned <= min(_SCANNED_SHARE * vectors, _SCANNED_MOST)
 
 
 def describe_structure(structure: Structure, min_recall: float) -> dict[str, Any]:

@@ -5,16 +5,18 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from fakes import FakeProvider
-from made_papers import generation_folder, records, run_build, write_jsonl
+from made_papers import generation_folder, records, run_build, text_of, write_jsonl
 
-from semsearch import folding
+from semsearch import publish_vectors
 from semsearch.build import BuildOptions, build_index
 from semsearch.errors import IndexBusy
 from semsearch.folding import fold_logged_vectors
+from semsearch.index import vector_segments
 from semsearch.index.locks import build_lock
 from semsearch.index.reader import IndexReader
 from semsearch.index.vector_log import FOLDER
 from semsearch.maintenance import delete, verify
+from semsearch.ranking import Mode, SearchOptions
 from semsearch.search import Searcher
 
 COUNT = 80
@@ -81,22 +83,75 @@ def test_a_build_at_work_is_left_alone(bare):
     assert generation_folder(bare).name == "1"
 
 
-def test_the_structure_of_a_large_index_is_left_to_a_build(bare, monkeypatch):
-    monkeypatch.setattr(folding, "EXACT_UP_TO", COUNT - 1)
-    pay_for(bare, range(COUNT - 1))
-    assert fold_logged_vectors(bare)
-    pay_for(bare, range(COUNT))
-    assert not fold_logged_vectors(bare)
-    assert build_index([], bare, BuildOptions(), provider=FakeProvider()).coverage == 1.0
-
-
-def test_an_index_whose_factory_was_chosen_keeps_it(tmp_path):
-    index = tmp_path / "index"
-    run_build([write_jsonl(tmp_path / "papers.jsonl", records(COUNT))], index, encode="later", factory="HNSW8")
-    pay_for(index, range(COUNT - 1))
-    assert fold_logged_vectors(index)
-    pay_for(index, range(COUNT))
-    assert not fold_logged_vectors(index)
-    build_index([], index, BuildOptions(), provider=FakeProvider())
+def structure_of(index):
     with IndexReader(index) as reader:
-        assert (reader.manifest.factory, reader.manifest.vectors) == ("HNSW8", COUNT)
+        manifest = reader.manifest
+        return manifest.factory, manifest.indexed_vectors, manifest.vectors
+
+
+@pytest.mark.parametrize("factory", ["HNSW8", "IVF4,Flat"])
+def test_a_structure_is_left_to_a_build_and_made_by_it(tmp_path, factory):
+    index = tmp_path / "index"
+    run_build([write_jsonl(tmp_path / "papers.jsonl", records(COUNT))], index, encode="later", factory=factory)
+    pay_for(index, range(COUNT))
+    assert fold_logged_vectors(index)
+    assert structure_of(index) == ("Flat", 0, COUNT)
+    provider = FakeProvider()
+    summary = build_index([], index, BuildOptions(), provider=provider)
+    assert (summary.encoded, summary.reused) == (0, COUNT)
+    assert structure_of(index) == (factory, COUNT, COUNT)
+    assert not build_index([], index, BuildOptions(), provider=provider).generation > summary.generation
+
+
+@pytest.mark.parametrize("factory", ["auto", "HNSW8"])
+def test_a_structure_that_is_there_goes_on(tmp_path, monkeypatch, factory):
+    """Whatever would be chosen for more vectors: in an index so large that its segments are kept."""
+    made = "IVF4,Flat" if factory == "auto" else factory
+    monkeypatch.setattr(vector_segments, "WRITTEN_AT_ONCE", 0)
+    monkeypatch.setattr(publish_vectors, "choose_factory",
+                        lambda vectors, dimension: f"IVF{4 if vectors <= COUNT else 8},Flat")
+    index = tmp_path / "index"
+    run_build([write_jsonl(tmp_path / "papers.jsonl", records(COUNT))], index, factory=factory)
+    assert structure_of(index) == (made, COUNT, COUNT)
+    build_index([write_jsonl(tmp_path / "more.jsonl", records(30, COUNT))], index, BuildOptions(encode="later"),
+                provider=FakeProvider())
+    with IndexReader(index) as reader:
+        lacking = np.setdiff1d(np.arange(COUNT + 30), reader.vectors.rows)
+    assert len(lacking) == 30
+    for rows in (lacking[:10], lacking):
+        pay_for(index, rows)
+        assert fold_logged_vectors(index)
+        assert structure_of(index) == (made, COUNT, COUNT + np.isin(lacking, rows).sum())
+    with Searcher(index, provider=FakeProvider()) as searcher:
+        assert len(searcher.query("Study", COUNT + 30, SearchOptions(mode=Mode.DENSE)).hits) == COUNT + 30
+    build_index([], index, BuildOptions(), provider=FakeProvider())
+    assert structure_of(index)[1:] == (COUNT + 30, COUNT + 30)
+
+
+def test_vectors_of_a_stopped_build_are_kept_for_the_next(bare, tmp_path):
+    more = write_jsonl(tmp_path / "more.jsonl", records(300, 1000))
+
+    class Stopping(FakeProvider):
+        def load(self, request):
+            encoder = super().load(request)
+            plain = encoder.encode_documents
+
+            def encode(texts):
+                if len(encoder.encoded) >= 128:
+                    raise KeyboardInterrupt
+                return plain(texts)
+
+            encoder.encode_documents = encode
+            return encoder
+
+    stopped = Stopping()
+    with pytest.raises(KeyboardInterrupt):
+        build_index([more], bare, BuildOptions(), provider=stopped)
+    paid = len(stopped.encoded)
+    assert paid >= 128 and generation_folder(bare).name == "1"
+    pay_for(bare, range(COUNT))
+    assert fold_logged_vectors(bare)
+    assert structure_of(bare) == ("Flat", 0, COUNT)
+    summary = build_index([more], bare, BuildOptions(), provider=FakeProvider())
+    assert (summary.encoded, summary.coverage) == (300 + COUNT - len(set(stopped.encoded)) - len(
+        set(text_of(each) for each in records(COUNT)) - set(stopped.encoded)), 1.0)

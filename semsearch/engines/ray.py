@@ -75,14 +75,15 @@ class RayCluster:
                 for row in rows:
                     task.advance(1)
                     if row["error"]:
-                        if not failures:
-                            progress.note(f"Shard {row['number']}/{row['of']} failed; the others go on.")
+                        if row["message"] not in {failure["message"] for failure in failures}:
+                            progress.note(f"Shard {row['number']}/{row['of']} failed, the others go on: "
+                                          f"{row['message']}")
                         failures.append(row)
                         continue
                     summaries.append(ShardSummary(Shard(row["of"], row["number"]), row["texts"], row["encoded"],
                                                   row["reused"], row["rejected"], row["seconds"], row["folder"]))
         if failures:
-            raise _raised(failures)
+            raise _raised(failures, len(shards))
         yield from sorted(summaries, key=lambda summary: summary.shard)
 
     @contextmanager
@@ -212,12 +213,12 @@ def _patiently(encode: Callable[[Shard], ShardSummary], shard: Shard) -> ShardSu
             time.sleep(_BUSY_PAUSE_SECONDS)
 
 
-def _raised(failures: Sequence[dict[str, Any]]) -> SemsearchError:
-    """Return the error that the first worker met that failed, and how many shards failed with it."""
+def _raised(failures: Sequence[dict[str, Any]], shards: int) -> SemsearchError:
+    """Return the error that the first worker met that failed, and how many of the shards failed with it."""
     first = failures[0]
     kind = getattr(errors, first["error"], SemsearchError)
     known = isinstance(kind, type) and issubclass(kind, SemsearchError) and kind.__init__ is SemsearchError.__init__
-    more = f" ({len(failures)} shards failed; the others are finished.)" if len(failures) > 1 else ""
+    more = f" ({len(failures)} of {shards} shards failed.)" if len(failures) > 1 else ""
     return (kind if known else SemsearchError)(f"Shard {first['number']}/{first['of']}: {first['message']}{more}",
                                                first["way_out"])
 

@@ -46,7 +46,7 @@ def build_lock(index_folder: Path, purpose: str, *, briefly: bool = False) -> It
     """Hold the lock that keeps a second build out of an index; one that has it `briefly` is waited for by others.
 
     Raises:
-        IndexBusy: at once, naming the process that holds it and since when.
+        IndexBusy: as `work_lock`.
     """
     with work_lock(index_folder / BUILD_LOCK, purpose, f"writing to the index {index_folder.name!r}",
                    "Wait until it is done, or stop it: what it has encoded so far is kept. Questions can be asked "
@@ -59,18 +59,19 @@ def work_lock(path: Path, purpose: str, work: str, way_out: str, *, briefly: boo
     """Hold the lock that keeps a second process from some work; `work` says it as in "Another process is `work`".
 
     Raises:
-        IndexBusy: at once, naming the process that holds it and since when; or after `BRIEFLY_SECONDS`, where the
-            holder said that it is brief.
+        IndexBusy: within a moment, naming the process that holds it and since when; after `BRIEFLY_SECONDS` where
+            the holder said that it is brief.
     """
     with full_disk_named(path.parent), open(path, "a+", encoding="utf-8") as file:
         # A lock on a file that its last holder removed with the folder is no lock: the next one would not meet it.
         if not _lock_patiently(path, file) or not _is_there(path, file):
             raise IndexBusy(f"Another process is {work}: {_holder(path)}.", way_out)
-        file.truncate(0)
         import socket
 
-        json.dump({"pid": os.getpid(), "host": socket.gethostname(), "purpose": purpose, "briefly": briefly,
-                   "since": datetime.now().astimezone().isoformat(timespec="seconds")}, file)
+        holder = json.dumps({"pid": os.getpid(), "host": socket.gethostname(), "purpose": purpose, "briefly": briefly,
+                             "since": datetime.now().astimezone().isoformat(timespec="seconds")})
+        file.truncate(0)
+        file.write(holder)
         file.flush()
         yield
 
@@ -78,9 +79,9 @@ def work_lock(path: Path, purpose: str, work: str, way_out: str, *, briefly: boo
 def is_build_running(index_folder: Path) -> bool:
     """Return whether somebody holds the build lock of an index; asking keeps nobody out."""
     try:
-        with open(index_folder / BUILD_LOCK, "r+b") as file:
+        with open(index_folder / BUILD_LOCK, "rb") as file:
             return not lock_shared(file)
-    except OSError:  # nobody has built here, or it may not be written to
+    except OSError:  # nobody has built here
         return False
 
 
@@ -111,10 +112,12 @@ def lock_exclusive(file: IO[Any]) -> bool:
 
 def _lock_patiently(path: Path, file: IO[Any]) -> bool:
     """Lock a file exclusively; False where its holder means to keep it."""
-    begun = time.monotonic()
+    begun = last_brief = time.monotonic()
     while not lock_exclusive(file):
-        most = BRIEFLY_SECONDS if _read_holder(path).get("briefly") else _GLANCE_SECONDS
-        if time.monotonic() - begun >= most:
+        now = time.monotonic()
+        if _read_holder(path).get("briefly"):
+            last_brief = now
+        if now - last_brief >= _GLANCE_SECONDS or now - begun >= BRIEFLY_SECONDS:
             return False
         time.sleep(_PAUSE_SECONDS)
     return True

@@ -145,13 +145,16 @@ class FollowedLogs:
                 sources.append(_source(records[:len(intact)], intact))
         return sources
 
-    def remove_read(self) -> int:
+    def remove_read(self, keys: NDArray[Any] | None = None) -> int:
         """Remove the logs of which every record was found and that no process is writing to; return how many went.
 
-        To be called when a generation holds what they held.
+        To be called when a generation holds what they held. `keys`: `(n,)` the text keys of its papers, where others
+        may be waited for too: a log that has one of these stays.
         """
         removed = 0
         for path, intact in list(self._intact.items()):
+            if keys is not None and not np.isin(self._keys_in(path), keys).all():
+                continue
             with suppress(FileNotFoundError), open(path, "r+b") as file:
                 size = _HEADER_BYTES + (len(intact) + 1) * self._dtype.itemsize
                 if lock_exclusive(file) and path.stat().st_size < size:
@@ -159,6 +162,15 @@ class FollowedLogs:
                     del self._intact[path]
                     removed += 1
         return removed
+
+    def _keys_in(self, path: Path) -> NDArray[Any]:
+        """Return the keys of the vectors that were found in a log; none where it has gone."""
+        intact = self._intact[path]
+        with suppress(FileNotFoundError):
+            records = _records(path, self._dimension, self._dtype)
+            if records is not None:
+                return np.array(records["key"][:len(intact)][intact])
+        return np.zeros(0, KEY_DTYPE)
 
 
 def inspect_logs(index_folder: Path, dimension_of: dict[str, int]) -> list[LogReport]:

@@ -69,6 +69,11 @@ class Desk:
         self._thread = threading.Thread(target=self._work, name="semsearch-desk", daemon=True)
         self._thread.start()
 
+    @property
+    def has_spare_work(self) -> bool:
+        """Whether something is done while nobody asks."""
+        return self._spare is not None
+
     def ask(self, work: Callable[[], T]) -> Future[T]:
         """Return what will be the result of a question, answered in the thread of the desk; spare work rests then.
 

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
 from semsearch.encoding_on import PUBLISH_SHARE, PUBLISH_TEXTS
 from semsearch.encoding_queue import EncodingQueue
-from semsearch.errors import IndexBusy, SemsearchError
+from semsearch.errors import DiskFull, IndexBusy, IndexNotFound, SemsearchError
 from semsearch.folding import fold_logged_vectors
+from semsearch.index import generations
 from semsearch.index.facet_columns import dates
 from semsearch.index.locks import is_build_running
-from semsearch.index.reader import IndexReader
 from semsearch.index.vector_log import FOLDER
 from semsearch.index.wanted_texts import read_wanted
 from semsearch.server.shelf import OpenIndex, Shelf
@@ -27,119 +29,148 @@ five a step gave 60, and questions then waited for 90 ms."""
 _MOST_TEXTS: Final = 64
 _LOOK_SECONDS: Final = 2.0
 """How often it is looked whether a build is at work, which encodes faster and should have the machine."""
+_CHECKPOINT_SECONDS: Final = 15.0
+_CLOSE_SECONDS: Final = 5.0
+"""So long the end of the server waits for a generation that is being published; one cut short harms nothing."""
 
 
 @dataclass(slots=True)
 class _Line:
-    """The texts of one generation that wait, and what was encoded of them."""
+    """The texts of one generation that wait: how many are encoded a step, and how many were since the last publish."""
 
     index: OpenIndex
     queue: EncodingQueue
+    texts: int = 1
     encoded: int = 0
-    looked: float = field(default=-_LOOK_SECONDS)
-    is_building: bool = False
+    checkpointed: float = 0.0
+    is_folded: bool = False
+    """Whether what the log holds has been offered to a generation since the last text."""
 
 
 class IdleEncoding:
-    """Encodes a few texts a step: what people asked about first, then the newest papers.
+    """Encodes a text or a few a step: what people asked about first, then the newest papers.
 
     Vectors go to the log, where other processes find them. When many have come, and when all have, a generation is
-    published with them, in a thread of its own; a build that begins meanwhile waits for that. While a build is at
-    work, this is not.
+    published with them, in a thread of its own; a build that begins meanwhile waits for that. While a build of any of
+    the indexes is at work, this is not. An index where it went wrong is left alone until it has changed.
     """
 
     def __init__(self, shelf: Shelf, note: Callable[[str], None], clock: Callable[[], float] = time.monotonic) -> None:
         """Take the indexes, and who hears of what a user should know. `clock` gives seconds."""
         self._shelf, self._note, self._clock = shelf, note, clock
         self._lines: dict[str, _Line] = {}
-        self._given_up: set[str] = set()
+        self._given_up: dict[str, object] = {}
         self._folding: threading.Thread | None = None
-        self._texts = 1
+        self._looked = -_LOOK_SECONDS
+        self._is_building = False
 
     @property
     def is_folding(self) -> bool:
         """Whether a generation is being published."""
         return self._folding is not None and self._folding.is_alive()
 
+    def is_for(self, name: str) -> bool:
+        """Return whether an index is encoded while nobody asks, as it is now."""
+        return name not in self._given_up or self._given_up[name] != self._shelf.stamp(name)
+
     def step(self) -> bool:
-        """Encode a little; return whether there is more to do now."""
-        if self.is_folding:
+        """Encode a little, or begin to publish; return whether there is more to do now."""
+        names = self._by_last_asked()
+        if self.is_folding or self._sees_a_build(names):
             return False
-        for name in self._by_last_asked():
+        for name in names:
             try:
                 line = self._line(name)
                 if line is not None:
                     self._advance(line)
                     return True
-            except SemsearchError as error:
-                self._give_up(name, error.message)
+            except IndexNotFound:
+                continue  # its first build is at work, or it has just been removed
+            except (SemsearchError, OSError) as error:
+                if name in self._shelf.names():  # and has not been removed meanwhile
+                    self._give_up(name, str(error).splitlines()[0])
         return False
 
     def close(self) -> None:
-        """Wait for what is being published."""
+        """Wait a little for what is being published."""
         if self._folding is not None:
-            self._folding.join()
+            self._folding.join(_CLOSE_SECONDS)
 
     def _by_last_asked(self) -> list[str]:
-        names = [name for name in self._shelf.names() if name not in self._given_up]
-        return sorted(names, key=lambda name: (-self._shelf.last_asked(name), name))
+        names = self._shelf.names()
+        self._lines = {name: line for name, line in self._lines.items() if name in names}
+        return sorted(filter(self.is_for, names), key=lambda name: (-self._shelf.last_asked(name), name))
+
+    def _sees_a_build(self, names: list[str]) -> bool:
+        if self._clock() - self._looked >= _LOOK_SECONDS:
+            self._looked = self._clock()
+            self._is_building = any(is_build_running(self._shelf.home / name) for name in names)
+        return self._is_building
 
     def _line(self, name: str) -> _Line | None:
-        """Return what waits of an index; None where that is nothing, or a build is at work on it."""
+        """Return what is to be done for an index; None where that is nothing."""
         index = self._shelf.open(name)
         line = self._lines.get(name)
         if line is None or line.index is not index:
-            line = self._lines[name] = _Line(index, _queue(index))
-        if self._clock() - line.looked >= _LOOK_SECONDS:
-            line.looked, line.is_building = self._clock(), is_build_running(index.searcher.reader.folder)
-        return line if len(line.queue) and not line.is_building else None
+            if line is not None:
+                with suppress(OSError):  # the generation that was open until now
+                    generations.prune(self._shelf.home / name)
+            line = self._lines[name] = _Line(index, _queue(index), checkpointed=self._clock())
+        manifest = index.searcher.reader.manifest
+        is_logged = not line.is_folded and index.searcher.vectors.count > manifest.vectors
+        return line if len(line.queue) or is_logged else None
 
     def _advance(self, line: _Line) -> None:
         searcher = line.index.searcher
         reader = searcher.reader
-        searcher.encoder()  # loading it is no part of the step
-        begun = self._clock()
-        wanted = read_wanted(reader.folder / FOLDER / reader.manifest.encoder.fingerprint)
-        rows = line.queue.take(self._texts, wanted)
-        if not searcher.vectors.encode(rows):
-            self._give_up(line.index.name, "its vectors cannot be written to disk")
-            return
-        line.encoded += len(rows)
-        seconds = max(self._clock() - begun, 1e-6)
-        most = min(2 * self._texts, _MOST_TEXTS)
-        self._texts = min(max(int(len(rows) * STEP_SECONDS / seconds), 1), most)
+        if len(line.queue):
+            searcher.encoder()  # loading it is no part of the step
+            begun = self._clock()
+            wanted = read_wanted(reader.folder / FOLDER / reader.manifest.encoder.fingerprint)
+            rows = line.queue.take(line.texts, wanted)
+            if not searcher.vectors.encode(rows):
+                raise DiskFull(f"What was encoded cannot be written to {reader.folder}.")
+            line.encoded, line.is_folded = line.encoded + len(rows), False
+            seconds = max(self._clock() - begun, 1e-6)
+            line.texts = min(max(int(len(rows) * STEP_SECONDS / seconds), 1), 2 * line.texts, _MOST_TEXTS)
+            if self._clock() - line.checkpointed >= _CHECKPOINT_SECONDS:
+                searcher.vectors.checkpoint()
+                line.checkpointed = self._clock()
         if not len(line.queue) or line.encoded >= max(PUBLISH_TEXTS, PUBLISH_SHARE * reader.manifest.vectors):
             self._fold(line)
 
     def _fold(self, line: _Line) -> None:
         """Begin to publish what the log holds; the index is opened anew once that is done."""
-        line.encoded = 0
+        line.encoded, line.is_folded = 0, True
         line.index.searcher.vectors.close()  # a log that is written to stays
-        folder = line.index.searcher.reader.folder
+        name, folder = line.index.name, line.index.searcher.reader.folder
 
         def fold() -> None:
             try:
                 fold_logged_vectors(folder)
             except IndexBusy:
-                pass  # a build has begun, which takes them
-            except SemsearchError as error:
-                self._give_up(line.index.name, error.message)
+                line.is_folded = False  # a build has begun, which takes them; if it does not, this will
+            except IndexNotFound:
+                pass  # it was removed
+            except (SemsearchError, OSError) as error:
+                self._give_up(name, str(error).splitlines()[0])
+            except Exception:  # a fault of ours must be seen, and must not come again and again
+                logging.getLogger(__name__).exception("A generation of %r could not be published.", name)
+                self._give_up(name, "see the error above.")
 
-        self._folding = threading.Thread(target=fold, name="semsearch-fold")
+        self._folding = threading.Thread(target=fold, name="semsearch-fold", daemon=True)
         self._folding.start()
 
     def _give_up(self, name: str, reason: str) -> None:
-        if name not in self._given_up:
-            self._given_up.add(name)
-            self._note(f"The index {name!r} is not encoded any further while idle: {reason}")
+        self._given_up[name] = self._shelf.stamp(name)
+        self._note(f"The index {name!r} is not encoded any further while nobody asks: {reason}")
 
 
 def _queue(index: OpenIndex) -> EncodingQueue:
-    reader: IndexReader = index.searcher.reader
-    if index.searcher.vectors.is_complete:
-        waits = np.zeros(0, np.int64)
-    else:
-        lacking = index.searcher.vectors.lacking()
+    reader, vectors = index.searcher.reader, index.searcher.vectors
+    waits = np.zeros(0, np.int64)
+    if not vectors.is_complete:
+        lacking = vectors.lacking()
         lacking[list(reader.hidden)] = False
         waits = np.flatnonzero(lacking)
     if not len(waits):

@@ -15,7 +15,7 @@ from semsearch.errors import UsageError
 from semsearch.provider import EncoderProvider
 from semsearch.server.api import ServerOptions, create_app
 
-_LOOPBACK_NAMES: Final = ("localhost", "127.0.0.1", "::1", "[::1]")
+_LOOPBACK_NAMES: Final = ("localhost", "127.0.0.1", "::1")
 
 
 def serve(home: Path, provider: EncoderProvider, options: ServerOptions, note: Callable[[str], None], *, host: str,
@@ -26,23 +26,15 @@ def serve(home: Path, provider: EncoderProvider, options: ServerOptions, note: C
         UsageError: the address or the port cannot be had.
     """
     listening = _listen(host, port)
-    address = f"[{host}]" if ":" in host else host
-    note(f"Answering at http://{address}:{listening.getsockname()[1]}/   Ctrl-C ends it.")
-    if is_loopback(host):
-        options = replace(options, hosts=_LOOPBACK_NAMES)
+    bound, port = listening.getsockname()[:2]
+    note(f"Answering at http://{f'[{host}]' if ':' in host else host}:{port}/   Ctrl-C ends it.")
+    if ip_address(bound).is_loopback:
+        options = replace(options, hosts=(*_LOOPBACK_NAMES, host.lower()))
     else:
         note("Anyone who can reach this machine can ask its indexes; nobody is asked for a password.")
     app = create_app(home, provider, options, note=note)
     config = uvicorn.Config(app, log_level="warning", access_log=False, lifespan="on", timeout_graceful_shutdown=5)
     uvicorn.Server(config).run(sockets=[listening])
-
-
-def is_loopback(host: str) -> bool:
-    """Return whether only this machine reaches a host."""
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
 
 
 def _listen(host: str, port: int) -> socket.socket:
@@ -58,6 +50,6 @@ def _listen(host: str, port: int) -> socket.socket:
             listening.close()
             raise
         return listening
-    except OSError as error:
-        raise UsageError(f"{host}, port {port}, cannot be listened to: {error.strerror or error}.",
+    except (OSError, UnicodeError) as error:
+        raise UsageError(f"{host}, port {port}, cannot be listened to: {getattr(error, 'strerror', None) or error}.",
                          "Another server may be there. Give another with --port, or 0 for any that is free.") from error

@@ -7,17 +7,19 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 import numpy as np
 
 from semsearch.encoding import Encoder, EncoderIdentity, EncoderRequest
-from semsearch.errors import SemsearchError
-from semsearch.index import generations
+from semsearch.errors import IndexNotFound, SemsearchError
 from semsearch.index.generations import CURRENT, index_names
 from semsearch.index.locks import is_build_running
 from semsearch.index.state import STATE
 from semsearch.provider import EncoderProvider, load_for_questions
 from semsearch.search import Searcher
+
+_UNKNOWN: Final = ("papers", "vectors", "coverage", "generation", "created", "model", "precision")
 
 
 class SharedEncoders:
@@ -102,8 +104,8 @@ class Shelf:
         folder = self.home / name
         if name not in self.names():
             self._forget(name)
-            raise generations.not_found(folder)
-        seen = _stamp(folder / CURRENT), _stamp(folder / STATE)
+            raise IndexNotFound(f"There is no index named {name!r}.", "/api/indexes lists those that are there.")
+        seen = self.stamp(name)
         there = self._open.get(name)
         if there is not None and there.seen == seen:
             return there
@@ -113,10 +115,14 @@ class Shelf:
         self._open[name] = OpenIndex(name, searcher, seen)
         return self._open[name]
 
-    def ask(self, name: str) -> Searcher:
-        """Return the searcher of an index, which somebody is about to ask."""
+    def ask(self, name: str) -> OpenIndex:
+        """Return an index as it is now, which somebody is about to ask; raises as `open`."""
         self._asked[name] = time.monotonic()
-        return self.open(name).searcher
+        return self.open(name)
+
+    def stamp(self, name: str) -> tuple[object, ...]:
+        """Return what tells that an index has changed: by a build, a deletion, or whatever replaces its files."""
+        return _stamp(self.home / name / CURRENT), _stamp(self.home / name / STATE)
 
     def last_asked(self, name: str) -> float:
         """Return when an index was last asked, in monotonic seconds; 0 where it never was."""
@@ -127,15 +133,14 @@ class Shelf:
         for name in self.names():
             try:
                 yield self.open(name).describe()
-            except SemsearchError as error:
-                yield {"name": name, "state": error.message, "papers": None, "vectors": None, "coverage": None,
-                       "generation": None, "created": None, "model": None, "precision": None,
+            except (SemsearchError, OSError) as error:
+                yield {"name": name, "state": str(error).splitlines()[0], **dict.fromkeys(_UNKNOWN),
                        "building": is_build_running(self.home / name)}
 
     def warm(self) -> None:
         """Open all that can be read, and load the encoder of the index that was made last: before anybody asks."""
         for name in self.names():
-            with suppress(SemsearchError):
+            with suppress(SemsearchError, OSError):
                 self.open(name)
         newest = max(self._open.values(), key=lambda index: index.searcher.reader.manifest.created, default=None)
         if newest is not None:

@@ -18,7 +18,9 @@ from made_papers import records, write_jsonl
 HERE = Path(__file__).resolve().parents[1]
 
 COMMAND = """
+import signal
 import sys
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell starts what is in its background without one
 from fakes import FakeProvider
 from semsearch.cli.app import App, main
 main(sys.argv[1:], obj=App(FakeProvider()))
@@ -73,7 +75,7 @@ def test_it_says_where_it_is_answers_and_ends_with_ctrl_c(folder):
 
 def test_it_ends_when_told_to_by_the_system(folder):
     server = Server(folder, "--port", "0", "--encode-idle")
-    assert get(f"{server.address()}api/indexes")["encoding_when_idle"] is True
+    assert get(f"{server.address()}api/indexes")["indexes"][0]["encoded_when_idle"] is True
     status, out, err = server.end(signal.SIGTERM)
     assert status == -signal.SIGTERM and (out, err) == ("", "")
 
@@ -97,8 +99,9 @@ def test_a_port_that_is_taken_is_said(cli):
     assert f"127.0.0.1, port {port}, cannot be listened to" in result.stderr and "--port" in result.stderr
 
 
-def test_an_address_that_is_none_is_said(cli):
-    result = cli("serve", "--host", "no.such.host.invalid", "--port", "0")
+@pytest.mark.parametrize("host", ["no.such.host.invalid", "a..b", "x" * 70])
+def test_an_address_that_is_none_is_said(cli, host):
+    result = cli("serve", "--host", host, "--port", "0")
     assert result.exit_code == 2 and "cannot be listened to" in result.stderr
 
 
@@ -117,7 +120,9 @@ def test_listening_to_everyone_is_said(monkeypatch):
     notes, hosts = [], []
     monkeypatch.setattr(run.uvicorn.Server, "run", lambda self, sockets: sockets[0].close())
     monkeypatch.setattr(run, "create_app", lambda home, provider, options, note: hosts.append(options.hosts))
-    for host in ("0.0.0.0", "127.0.0.1", "localhost"):
+    asked = ("0.0.0.0", "127.0.0.1", "localhost", "127.0.0.2")
+    for host in asked:
         run.serve(Path(), None, ServerOptions(), notes.append, host=host, port=0)
-    assert hosts[0] == ("*",) and hosts[1] == hosts[2] and {"localhost", "127.0.0.1", "[::1]"} <= set(hosts[1])
+    assert hosts[0] == ("*",) and all({"localhost", "127.0.0.1", "::1", name} <= set(names)
+                                      for name, names in zip(asked[1:], hosts[1:], strict=True))
     assert len([note for note in notes if "Anyone who can reach this machine" in note]) == 1

@@ -13,15 +13,17 @@ from made_papers import record, records, run_build, write_jsonl
 from semsearch.maintenance import delete
 from semsearch.ranking import Mode, SearchOptions
 from semsearch.search import Searcher
+from semsearch.server import answers
 from semsearch.server.desk import MOST_WAITING
-from semsearch.server.requests import MOST_HITS
+from semsearch.server.guard import MOST_BODY_BYTES
+from semsearch.server.parameters import MOST_HITS
 
 QUESTION = "graph attention for a robot"
 
 
 def test_the_list_gives_the_coverage_of_each_index(client):
     answer = client.get("/api/indexes").json()
-    assert (answer["total"], answer["encoding_when_idle"]) == (2, False)
+    assert answer["total"] == 2 and not any(index["encoded_when_idle"] for index in answer["indexes"])
     bare, whole = answer["indexes"]
     assert (bare["name"], bare["papers"], bare["vectors"], bare["coverage"]) == ("bare", 60, 0, 0.0)
     assert (whole["name"], whole["papers"], whole["vectors"], whole["coverage"]) == ("whole", 60, 60, 1.0)
@@ -112,7 +114,7 @@ def test_a_paper_is_found_by_an_id_with_slashes(home, client_of):
 
 
 @pytest.mark.parametrize("path, params, status, kind, says", [
-    ("nothing/query", {"q": "a"}, 404, "IndexNotFound", "No index named 'nothing'"),
+    ("nothing/query", {"q": "a"}, 404, "IndexNotFound", "no index named 'nothing'"),
     ("../query", {"q": "a"}, 404, "HTTPError", "Not Found"),
     ("..%2Fhome%2Fwhole/query", {"q": "a"}, 404, "HTTPError", "Not Found"),
     ("whole/query", {"q": " "}, 400, "EmptyQuery", ""),
@@ -191,7 +193,7 @@ def test_many_at_once_get_their_own_answers(client):
 
 
 def test_who_comes_when_too_many_wait_is_told(client):
-    desk = client.app.state.answering.desk
+    desk = client.app.state.service.desk
     begun, held = threading.Event(), threading.Event()
 
     def hold():
@@ -211,9 +213,65 @@ def test_who_comes_when_too_many_wait_is_told(client):
 
 
 def test_a_page_from_elsewhere_cannot_reach_it_by_a_name_of_its_own(client_of):
-    client = client_of(hosts=("localhost", "127.0.0.1"))
-    assert client.get("/health", headers={"Host": "localhost:8765"}).json()["status"] == "ok"
-    assert client.get("/health", headers={"Host": "evil.example"}).status_code == 400
+    client = client_of(hosts=("localhost", "127.0.0.1", "::1"))
+    for host in ("localhost:8765", "127.0.0.1", "[::1]:8765", "LOCALHOST"):
+        assert client.get("/health", headers={"Host": host}).json()["status"] == "ok"
+    for host in ("evil.example", "", "localhost.evil.example:8765", "[::1", "evil.example@localhost.evil"):
+        answer = client.get("/health", headers={"Host": host})
+        assert (answer.status_code, answer.json()["error"]["type"]) == (400, "UnknownHost")
+
+
+@pytest.mark.parametrize("headers", [
+    {"Sec-Fetch-Site": "cross-site"}, {"Sec-Fetch-Site": "same-site"}, {"Origin": "https://evil.example"},
+    {"Origin": "null"},
+])
+def test_pages_of_other_sites_may_not_ask(client_of, home, headers):
+    client = client_of(hosts=("localhost",))
+    headers = {"Host": "localhost", **headers}
+    answer = client.get("/api/indexes/bare/query", params={"q": QUESTION}, headers=headers)
+    assert (answer.status_code, answer.json()["error"]["type"]) == (403, "CrossSite")
+    assert client.get("/", headers=headers).status_code == 200  # a link to the page may be followed
+    own = {"Host": "localhost", "Origin": "http://localhost:8765", "Sec-Fetch-Site": "same-origin"}
+    assert client.get("/api/indexes/bare", headers=own).json()["vectors"] == 0
+
+
+def test_bodies_have_a_length_and_a_limit(client):
+    answer = client.post("/api/indexes/whole/query", content=b"x" * (MOST_BODY_BYTES + 1))
+    assert (answer.status_code, answer.json()["error"]["type"]) == (413, "TooLarge")
+    answer = client.post("/api/indexes/whole/query", content=iter([b"x"]))
+    assert (answer.status_code, answer.json()["error"]["type"]) == (411, "LengthRequired")
+
+
+def test_a_fault_of_ours_is_told_without_its_inside(client_of, monkeypatch):
+    client = client_of()
+    monkeypatch.setattr(Searcher, "query", lambda *arguments: 1 / 0)
+    client._transport.raise_server_exceptions = False
+    answer = client.get("/api/indexes/whole/query", params={"q": QUESTION})
+    assert answer.status_code == 500 and answer.json()["error"]["type"] == "InternalError"
+    assert "default-src 'none'" in answer.headers["Content-Security-Policy"] and "test_api" not in answer.text
+
+
+def test_paths_of_this_machine_are_not_told(client, home):
+    for path in ("/api/indexes", "/api/indexes/whole", "/api/indexes/nothing", "/api/indexes/nothing/query?q=a"):
+        assert str(home.parent) not in client.get(path).text
+
+
+def test_answers_are_as_they_are_described(client):
+    for path, model in (("/api/indexes", answers.Indexes), ("/api/indexes/bare", answers.IndexInfo),
+                        ("/api/indexes/whole/query?highlight=true&q=graph", answers.Answer),
+                        ("/api/indexes/bare/related?id=p1", answers.Answer),
+                        ("/api/indexes/whole/papers/p1", answers.Paper), ("/health", answers.Health),
+                        ("/api/indexes/nothing", answers.Error), ("/nothing", answers.Error)):
+        model.model_validate(client.get(path).json(), strict=False)
+    paths = client.get("/api/openapi.json").json()["paths"]
+    for path, verbs in paths.items():
+        for verb in verbs.values():
+            assert {"200", "404", "422", "503"} <= verb["responses"].keys(), path
+            assert verb["responses"]["422"]["content"]["application/json"]["schema"]["$ref"].endswith("/Error")
+            assert verb["responses"]["200"]["content"]["application/json"]["schema"]["$ref"]
+    names = [verb["operationId"] for verbs in paths.values() for verb in verbs.values()]
+    assert sorted(names) == ["health", "list_indexes", "query", "query_posted", "related", "related_posted",
+                             "show_index", "show_paper"]
 
 
 def test_health_version_and_what_can_be_asked(client):

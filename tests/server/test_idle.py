@@ -8,11 +8,11 @@ import time
 import numpy as np
 import pytest
 from fakes import FakeProvider
-from made_papers import record, records, run_build, text_of, write_jsonl
+from made_papers import generation_folder, record, records, run_build, text_of, write_jsonl
 
 from semsearch import folding
 from semsearch.build import BuildOptions, build_index
-from semsearch.errors import DiskFull, ModelNotFound
+from semsearch.errors import DiskFull, IndexBusy, ModelNotFound
 from semsearch.index.locks import build_lock
 from semsearch.index.reader import IndexReader
 from semsearch.index.vector_log import FOLDER, VectorLogWriter, read_logs
@@ -126,9 +126,13 @@ def test_deleted_papers_are_left_alone(home, encoding):
 def test_one_text_of_two_papers_is_encoded_once(home, encoding):
     twins = [record(1, id="a"), record(1, id="b"), record(2)]
     run_build([write_jsonl(home.parent / "twins.jsonl", twins)], home / "twins", encode="later")
+    encoding.shelf.ask("twins")
+    while encoding.shelf.open("twins").describe()["coverage"] < 1:
+        assert encoding.step()
+    assert len(encoding.provider.encoded) == 2
     run(encoding)
     assert coverage(home, "twins") == 3
-    assert encoding.provider.encoded.count(text_of(record(1))) <= 2  # once for each index that has it
+    assert encoding.provider.encoded.count(text_of(record(1))) == 2  # once for each index that has it
 
 
 def test_while_a_build_is_at_work_this_is_not(home, encoding):
@@ -153,14 +157,14 @@ def test_a_build_is_not_kept_out_and_takes_what_was_encoded(home, encoding):
 
 def test_a_build_that_begins_while_a_generation_is_published_waits_for_it(home, encoding, monkeypatch):
     in_the_middle, go_on = threading.Event(), threading.Event()
-    plain = folding.publish_logged
+    plain = folding.publish_generation
 
-    def publish(*arguments):
+    def publish(*arguments, **options):
         in_the_middle.set()
         assert go_on.wait(60)
-        return plain(*arguments)
+        return plain(*arguments, **options)
 
-    monkeypatch.setattr(folding, "publish_logged", publish)
+    monkeypatch.setattr(folding, "publish_generation", publish)
     while not encoding.is_folding:
         encoding.step()
     assert in_the_middle.wait(60)
@@ -199,15 +203,24 @@ def test_vectors_are_in_the_log_as_soon_as_they_are_there(home, encoding):
         assert sum(len(each) for each in logged) == len(encoding.provider.encoded) > 0
 
 
-def test_a_model_that_is_not_there_is_told_once(home, encoding, monkeypatch):
+def test_a_model_that_is_not_there_is_told_once_until_the_index_changes(home, encoding, monkeypatch):
     def absent(self, request):
         raise ModelNotFound("The model is not on this machine.", "Fetch it.")
 
-    monkeypatch.setattr(FakeProvider, "load", absent)
+    told = "The index 'bare' is not encoded any further while nobody asks: The model is not on this machine."
+    with monkeypatch.context() as without:
+        without.setattr(FakeProvider, "load", absent)
+        run(encoding)
+        run(encoding)
+        assert encoding.notes == [told] and not encoding.is_for("bare")
+        delete(home / "bare", ["p1"])
+        assert encoding.is_for("bare")
+        run(encoding)
+        assert encoding.notes == [told] * 2
+    assert run(encoding) == 0
+    run_build([write_jsonl(home.parent / "more.jsonl", records(1, 100))], home / "bare", encode="later")
     run(encoding)
-    run(encoding)
-    assert encoding.notes == [
-        "The index 'bare' is not encoded any further while idle: The model is not on this machine."]
+    assert coverage(home) == COUNT
 
 
 def test_a_full_disk_ends_it(home, encoding, monkeypatch):
@@ -217,7 +230,123 @@ def test_a_full_disk_ends_it(home, encoding, monkeypatch):
     monkeypatch.setattr(VectorLogWriter, "append", full)
     run(encoding)
     assert len(encoding.provider.encoded) == 1
-    assert "cannot be written to disk" in encoding.notes[0]
+    assert len(encoding.notes) == 1 and "cannot be written to" in encoding.notes[0]
+
+
+@pytest.mark.parametrize("error, says", [(PermissionError(13, "Permission denied", "x"), "Permission denied"),
+                                         (ZeroDivisionError(), "see the error above"),
+                                         (DiskFull("No room."), "No room")])
+def test_a_generation_that_cannot_be_published_is_told_and_not_tried_again(home, encoding, monkeypatch, caplog, error,
+                                                                           says):
+    calls = []
+
+    def fail(folder):
+        calls.append(folder)
+        raise error
+
+    monkeypatch.setattr(idle, "fold_logged_vectors", fail)
+    run(encoding)
+    run(encoding)
+    assert len(calls) == 1 and len(encoding.notes) == 1 and says in encoding.notes[0]
+    assert ("could not be published" in caplog.text) == isinstance(error, ZeroDivisionError)
+
+
+def test_a_publish_that_a_build_prevented_is_tried_again(home, encoding, monkeypatch):
+    plain, refused = idle.fold_logged_vectors, []
+
+    def fold(folder):
+        if len(refused) < 3:
+            refused.append(folder)
+            raise IndexBusy("Another process is writing.")
+        return plain(folder)
+
+    monkeypatch.setattr(idle, "fold_logged_vectors", fold)
+    for _ in range(COUNT + 10):
+        encoding.step()
+        encoding.close()
+    assert len(refused) == 3 and coverage(home) == COUNT and encoding.notes == []
+
+
+def test_what_others_left_in_the_log_is_published(home, encoding):
+    with Searcher(home / "bare", provider=FakeProvider()) as searcher:
+        searcher.vectors.encode(np.arange(COUNT))
+    run(encoding)
+    assert encoding.provider.encoded == [] and coverage(home) == COUNT
+
+
+def test_an_index_whose_first_build_is_at_work_gets_its_turn_later(home, encoding):
+    seen = []
+
+    class Watching(FakeProvider):
+        def identify(self, request, *, allow_download=True):
+            seen.append(sorted(path.name for path in (home / "new").iterdir()))
+            encoding.clock.now += 60
+            encoding.step()
+            return super().identify(request, allow_download=allow_download)
+
+    run(encoding)
+    build_index([home.parent / "papers.jsonl"], home / "new", BuildOptions(encode="later"), provider=Watching())
+    assert seen and encoding.notes == []
+    encoding.clock.now += 60
+    run(encoding)
+    assert coverage(home, "new") == COUNT
+
+
+def test_one_index_is_not_encoded_while_another_is_built(home, encoding):
+    with build_lock(home / "whole", "build"):
+        assert not encoding.step()
+    assert encoding.provider.encoded == []
+
+
+def test_old_generations_go(home, encoding, monkeypatch):
+    monkeypatch.setattr(idle, "PUBLISH_TEXTS", 10)
+    run(encoding)
+    encoding.step()
+    assert [path.name for path in (home / "bare" / "generations").iterdir()] == [generation_folder(home / "bare").name]
+
+
+def test_what_was_encoded_is_on_the_disk_after_a_while(encoding, monkeypatch):
+    synced = []
+    monkeypatch.setattr(idle, "_MOST_TEXTS", 1)
+    monkeypatch.setattr(VectorLogWriter, "checkpoint", lambda self: synced.append(encoding.clock.now))
+    for second in range(40):
+        encoding.clock.now = float(second)
+        encoding.step()
+    assert synced == [15.0, 30.0]
+
+
+def test_steps_are_as_short_for_a_slow_model_that_comes_after_a_fast_one(home, encoding, monkeypatch):
+    run_build([home.parent / "papers.jsonl"], home / "slow", encode="later", model="slow")
+    sizes = {"slow": [], "fake": []}
+    plain = FakeProvider.load
+
+    def load(self, request):
+        encoder = plain(self, request)
+        encode, name = encoder.encode_documents, "slow" if request.model == "slow" else "fake"
+
+        def timed(texts):
+            sizes[name].append(len(texts))
+            encoding.clock.now += len(texts) * (0.2 if name == "slow" else 0.0001)
+            return encode(texts)
+
+        encoder.encode_documents = timed
+        return encoder
+
+    monkeypatch.setattr(FakeProvider, "load", load)
+    run(encoding)
+    assert max(sizes["fake"]) > 8 and set(sizes["slow"]) == {1}
+
+
+def test_a_removed_index_does_not_come_back(home):
+    from semsearch.maintenance import remove_index
+
+    with Searcher(home / "bare", provider=FakeProvider()) as searcher:
+        searcher.encoder()
+        searcher.vectors.lacking()
+        assert searcher.reader.lexical  # opened
+        remove_index(home / "bare")
+        assert not searcher.vectors.encode(np.arange(3))
+    assert not (home / "bare").exists()
 
 
 def test_an_index_that_is_removed_meanwhile_is_forgotten(home, encoding):
@@ -226,4 +355,23 @@ def test_an_index_that_is_removed_meanwhile_is_forgotten(home, encoding):
     encoding.step()
     remove_index(home / "bare")
     assert run(encoding) == 0
+    run_build([home.parent / "papers.jsonl"], home / "bare", encode="later")
+    encoding.shelf.open("bare")
+    remove_index(home / "bare")  # before it was looked at
+    assert run(encoding) == 0
     assert encoding.notes == []
+
+
+def test_an_index_that_is_removed_within_a_step_is_forgotten(home, encoding, monkeypatch):
+    from semsearch.maintenance import remove_index
+
+    plain = idle._queue
+
+    def queue(index):
+        remove_index(home / "bare")
+        return plain(index)
+
+    monkeypatch.setattr(idle, "_queue", queue)
+    for _ in range(3):
+        encoding.step()
+    assert encoding.notes == [] and not (home / "bare").exists()

@@ -94,7 +94,7 @@ def test_errors_are_shown_with_the_way_out(shown):
     dom = shown("?index=whole&q=graph&year=soon")
     assert 'class="error"' in dom
     assert "'soon' is no range of years. Give it as 2020..2025" in text_of(dom)
-    assert "No index named 'nowhere'" in text_of(shown("?index=nowhere&q=graph"))
+    assert "There is no index named 'nowhere'" in text_of(shown("?index=nowhere&q=graph"))
 
 
 @pytest.mark.slow

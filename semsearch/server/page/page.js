@@ -1,6 +1,8 @@
 // The page: what is asked stands in its address, answers come from the API, text never becomes markup.
 
-const POLL_MS = 3000;
+const POLL_MS = 3000; // while something goes on
+const RARE_POLL_MS = 20000;
+const MOST_HITS = 1000; // further down the API does not go
 const FIELDS = ["q", "year", "author", "venue", "category", "mode", "limit"];
 const at = (id) => document.getElementById(id);
 const form = at("search");
@@ -14,12 +16,16 @@ function make(tag, attributes = {}, ...children) {
 }
 
 async function get(address) {
-  const response = await fetch(address, { headers: { Accept: "application/json" } });
-  const answer = await response.json();
-  if (!response.ok) {
-    throw new Error([answer.error.message, answer.error.way_out].filter(Boolean).join("\n"));
+  let response;
+  try {
+    response = await fetch(address, { headers: { Accept: "application/json" } });
+  } catch {
+    throw new Error("The server does not answer.\nIs semsearch serve still running?");
   }
-  return answer;
+  const answer = await response.json().catch(() => null);
+  if (response.ok && answer) return answer;
+  const error = answer?.error ?? { message: `The server answered with status ${response.status}.` };
+  throw new Error([error.message, error.way_out].filter(Boolean).join("\n"));
 }
 
 const asked = () => new URLSearchParams(location.search);
@@ -42,17 +48,17 @@ async function loadIndexes() {
   const found = await get("api/indexes");
   indexes = found.indexes;
   const chooser = at("index");
-  const names = indexes.map((index) => index.name);
-  if (names.join("\n") !== [...chooser.options].map((option) => option.value).join("\n")) {
+  const labels = indexes.map((index) => (index.papers === null ? `${index.name} (cannot be asked)`
+    : `${index.name} (${index.papers.toLocaleString("en")})`));
+  if (labels.join("\n") !== [...chooser.options].map((option) => option.text).join("\n")) {
     const chosen = chooser.value || asked().get("index");
-    chooser.replaceChildren(...indexes.map((index) => make("option", { value: index.name },
-      index.papers === null ? index.name : `${index.name} (${index.papers.toLocaleString("en")})`)));
-    if (names.includes(chosen)) chooser.value = chosen;
+    chooser.replaceChildren(...indexes.map((index, place) => make("option", { value: index.name }, labels[place])));
+    if (indexes.some((index) => index.name === chosen)) chooser.value = chosen;
   }
-  showCoverage(found.encoding_when_idle);
+  showCoverage();
 }
 
-function showCoverage(whenIdle) {
+function showCoverage() {
   const index = indexes.find((each) => each.name === at("index").value);
   const partly = index && index.coverage !== null && index.coverage < 1;
   at("coverage").hidden = !partly;
@@ -61,17 +67,20 @@ function showCoverage(whenIdle) {
   const share = Math.floor(100 * index.coverage);
   let goesOn = "semsearch build encodes the rest";
   if (index.building) goesOn = "a build is encoding the rest";
-  else if (whenIdle) goesOn = "the rest is encoded while nobody asks";
+  else if (index.encoded_when_idle) goesOn = "the rest is encoded while nobody asks";
   at("coverage-text").textContent = `${share}% encoded: ${index.vectors.toLocaleString("en")} of ` +
     `${index.papers.toLocaleString("en")} papers; ${goesOn}`;
 }
 
 async function watchCoverage() {
   const mayChange = indexes.some((index) => index.coverage === null || index.coverage < 1 || index.building);
-  if (!document.hidden && mayChange) {
+  await new Promise((done) => setTimeout(done, mayChange || !indexes.length ? POLL_MS : RARE_POLL_MS));
+  const wereThere = indexes.length;
+  if (!document.hidden) {
     await loadIndexes().catch(() => {}); // the server is gone or busy; the next look will tell
   }
-  setTimeout(watchCoverage, POLL_MS);
+  if (!wereThere && indexes.length) show();
+  watchCoverage();
 }
 
 function fillForm() {
@@ -98,16 +107,16 @@ function say(text, isError = false) {
 }
 
 async function show(offset = 0) {
-  fillForm();
   const parameters = asked();
   const turn = ++asking;
   if (!offset) {
+    fillForm();
     at("hits").replaceChildren();
     at("notes").replaceChildren();
   }
   at("more").hidden = true;
   if (!parameters.get("index") && at("index").value) parameters.set("index", at("index").value);
-  if (!parameters.get("q")?.trim() && !parameters.has("like")) {
+  if (!parameters.get("index") || (!parameters.get("q")?.trim() && !parameters.has("like"))) {
     say(indexes.length ? "" : "There is no index here yet. Make one with: semsearch build SOURCE...");
     return;
   }
@@ -122,7 +131,7 @@ async function show(offset = 0) {
       : `No paper found among ${papers}`);
     at("notes").replaceChildren(...answer.notes.map((note) => make("li", {}, note)));
     at("hits").append(...answer.hits.map(hitElement));
-    at("more").hidden = answer.hits.length < answer.limit;
+    at("more").hidden = answer.hits.length < answer.limit || last >= MOST_HITS;
     at("more").onclick = () => show(last);
   } catch (error) {
     if (turn === asking) say(error.message, true);

@@ -22,7 +22,7 @@ Words = Annotated[list[Annotated[str, Field(max_length=1000)]], Field(max_length
 Ids = Annotated[list[Annotated[str, Field(max_length=1000)]], Field(max_length=_MOST_IDS)]
 
 
-class Asked(BaseModel):
+class Parameters(BaseModel):
     """What all questions may say; the names are those of the command line."""
 
     model_config = ConfigDict(extra="forbid")
@@ -69,13 +69,13 @@ class Asked(BaseModel):
                              highlight=self.highlight, encode_budget=self.encode_budget)
 
 
-class Question(Asked):
+class QueryParameters(Parameters):
     """A question in words."""
 
     q: Annotated[Text, Field(description='The question; "a phrase" has to be there, -word must not.')]
 
 
-class Likes(Asked):
+class RelatedParameters(Parameters):
     """Papers to be near to, and away from."""
 
     id: Annotated[Ids, Field(description="Ids, DOIs or other identifiers of papers of the index.")] = []
