@@ -25,6 +25,7 @@ from semsearch.index.reader import IndexReader
 from semsearch.index.staged_papers import StagedPapers
 from semsearch.index.staged_store import Changes
 from semsearch.index.state import State, change_state, read_state, remember
+from semsearch.index.vector_log import remove_logs
 from semsearch.intake import (
     Intake,
     SourceList,
@@ -101,6 +102,8 @@ class _Run:
                 self._remember(sources)
                 self._write_rejects(base.papers)
                 changes, standing = Changes(), standing_of(base)
+                if not standing.missing:
+                    remove_logs(work.log_folder)
             else:
                 intake, changes, standing = self._publish_first(work, sources, state, base)
             standing = encode_on(work, standing, base, changes)

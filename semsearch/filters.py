@@ -10,7 +10,7 @@ from typing import Final, Self
 from semsearch.errors import UsageError
 from semsearch.paper import normalise_date
 
-_YEARS: Final = re.compile(r"(\d{4})?\s*(\.\.)?\s*(\d{4})?", re.ASCII)
+_YEARS: Final = re.compile(r"(\d{4})?\s*(\.\.|-|\N{EN DASH})?\s*(\d{4})?", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,14 +100,15 @@ def _moment(seconds: int) -> str:
 
 
 def parse_years(text: str) -> tuple[int | None, int | None]:
-    """Return first and last year of `2020..2025`, `2020`, `2020..` or `..2025`; None where a side is open.
+    """Return first and last year of `2020..2025` or `2020-2025`, `2020`, `2020..`, `..2025`; None where a side is open.
 
     Raises:
         UsageError: it is none of these, or ends before it begins.
     """
     found = _YEARS.fullmatch(text.strip())
     first, dots, last = found.groups() if found else (None, None, None)
-    if not (first or last) or (not dots and last):
+    is_dash = bool(dots) and dots != ".."
+    if not (first or last) or (not dots and last) or (is_dash and not (first and last)):
         raise UsageError(f"{text!r} is no range of years.", "Give it as 2020..2025, 2020, 2020.. or ..2025.")
     if first and last and int(first) > int(last):
         raise UsageError(f"{text!r} ends before it begins.", f"Turn it round: {last}..{first}.")

@@ -17,6 +17,18 @@ from semsearch.publish import AUTO_FACTORY, Plan, publish_generation, usable_vec
 from semsearch.vectorise import VectorSources
 
 
+def tidy(index_folder: Path | str) -> None:
+    """Remove generations that no one reads any more, and logs of which the current generation has all vectors."""
+    index_folder = Path(index_folder)
+    generations.prune(index_folder)
+    with IndexReader(index_folder) as reader:
+        if reader.manifest.vectors == reader.manifest.papers:
+            encoder = reader.manifest.encoder
+            logs = FollowedLogs(index_folder / FOLDER / encoder.fingerprint, encoder.dimension)
+            if len(logs.refresh()):
+                logs.remove_read(reader.papers.text_keys())
+
+
 def fold_logged_vectors(index_folder: Path | str, progress: Progress | None = None) -> bool:
     """Publish a generation that has the vectors of the log, encoding nothing; return whether one was made.
 
@@ -37,6 +49,7 @@ def fold_logged_vectors(index_folder: Path | str, progress: Progress | None = No
         lacking = np.ones(len(keys), np.bool_)
         lacking[base.vectors.rows] = False
         if not np.isin(logs.refresh(), keys[lacking]).any():
+            logs.remove_read(keys)
             return False
         with generations.staging(index_folder) as staging:
             take_over_papers(base.generation, staging)

@@ -16,7 +16,7 @@ from semsearch.fusion import best_first
 from semsearch.index.keyed_vectors import KEY_DTYPE, KeyedVectors
 from semsearch.index.reader import IndexReader
 from semsearch.index.row_ranking import Ranking
-from semsearch.index.vector_log import FOLDER, VectorLogWriter, read_logs
+from semsearch.index.vector_log import FOLDER, FollowedLogs, VectorLogWriter
 
 
 class KnownVectors:
@@ -122,6 +122,17 @@ class KnownVectors:
         self._take_in(np.frombuffer(b"".join(keys), KEY_DTYPE), lambda places: encoded.vectors[places])
         return is_kept
 
+    def refresh(self) -> NDArray[Any]:
+        """Take in what others have added to the log since the last time, and return the `(n,)` text keys of that."""
+        if self._reader.manifest.vectors == self._reader.manifest.papers:
+            return np.zeros(0, KEY_DTYPE)
+        self._is_read = True
+        found = [np.zeros(0, KEY_DTYPE)]
+        for source in self._logs.read_new():
+            self._take_in(source.keys_by_position, partial(_vectors_at, source))
+            found.append(source.keys_by_position)
+        return np.concatenate(found)
+
     def checkpoint(self) -> None:
         """Wait until all that was paid for is on the disk; it survives a power failure from here on."""
         if "_log" in self.__dict__:
@@ -139,13 +150,14 @@ class KnownVectors:
     def _log(self) -> VectorLogWriter:
         return VectorLogWriter(self._folder, self._reader.manifest.encoder.dimension)
 
+    @cached_property
+    def _logs(self) -> FollowedLogs:
+        return FollowedLogs(self._folder, self._reader.manifest.encoder.dimension)
+
     def _read_log(self) -> None:
         """Take in the vectors of the log that the generation lacks, once."""
-        if self._is_read:
-            return
-        self._is_read = True
-        for source in read_logs(self._folder, self._reader.manifest.encoder.dimension):
-            self._take_in(source.keys_by_position, partial(_vectors_at, source))
+        if not self._is_read:
+            self.refresh()
 
     @cached_property
     def _lacking(self) -> NDArray[np.bool_]:
@@ -159,9 +171,10 @@ class KnownVectors:
         rows, places = self._reader.lexical.rows_of_texts(keys)
         new = self._lacking[rows]
         rows, first = np.unique(rows[new], return_index=True)
-        self._new.append((rows, vectors_at(places[new][first])))
-        self._late += len(rows)
-        self._lacking[rows] = False
+        if len(rows):
+            self._new.append((rows, vectors_at(places[new][first])))
+            self._late += len(rows)
+            self._lacking[rows] = False
 
     def _gather(self) -> None:
         """Put the vectors that came since the last search to those that the generation lacks."""

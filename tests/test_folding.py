@@ -10,7 +10,7 @@ from made_papers import generation_folder, records, run_build, text_of, write_js
 from semsearch import publish_vectors
 from semsearch.build import BuildOptions, build_index
 from semsearch.errors import IndexBusy
-from semsearch.folding import fold_logged_vectors
+from semsearch.folding import fold_logged_vectors, tidy
 from semsearch.index import vector_segments
 from semsearch.index.locks import build_lock
 from semsearch.index.reader import IndexReader
@@ -65,6 +65,30 @@ def test_nothing_in_the_log_is_nothing_to_do(bare):
     assert generation_folder(bare).name == "1"
     pay_for(bare, range(COUNT))
     assert fold_logged_vectors(bare) and not fold_logged_vectors(bare)
+
+
+def test_logs_that_a_generation_has_all_of_go(bare):
+    held = Searcher(bare, provider=FakeProvider())
+    held.vectors.encode(np.arange(10))
+    assert fold_logged_vectors(bare)
+    pay_for(bare, range(COUNT))
+    assert fold_logged_vectors(bare)
+    [log] = (bare / FOLDER).glob("*/*.log")  # it is still being written to
+    held.close()
+    tidy(bare)
+    assert not log.exists()
+    with Searcher(bare, provider=FakeProvider()) as searcher:
+        assert searcher.vectors.is_complete
+
+
+def test_a_build_without_anything_to_do_removes_logs_too(bare):
+    held = Searcher(bare, provider=FakeProvider())
+    held.vectors.encode(np.arange(10))
+    build_index([], bare, BuildOptions(), provider=FakeProvider())
+    held.close()
+    assert list((bare / FOLDER).glob("*/*.log"))
+    build_index([], bare, BuildOptions(), provider=FakeProvider())
+    assert not list((bare / FOLDER).glob("*/*.log"))
 
 
 def test_deleted_papers_stay_deleted(bare):

@@ -29,7 +29,7 @@ def filter_options(function: F) -> F:
 
     decorators: list[Callable[[Any], Any]] = [
         click.option("--year", callback=_years, metavar="YEARS",
-                     help="Only papers of these years: 2020, 2020..2025, 2020.. or ..2025."),
+                     help="Only papers of these years: 2020, 2020..2025 (or 2020-2025), 2020.. or ..2025."),
         click.option("--venue", "venues", multiple=True, metavar="WORDS", callback=_worded,
                      help="Only papers whose venue holds these words. Can be repeated for any of several."),
         click.option("--author", "authors", multiple=True, metavar="NAME", callback=_worded,

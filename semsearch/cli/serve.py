@@ -37,9 +37,11 @@ def command(app: App, host: str, port: int, encode_idle: bool, device: str, trus
     from semsearch.provider import LocalModels
 
     try:
-        from semsearch.server.api import ServerOptions
         from semsearch.server.run import serve
+        from semsearch.server.service import ServerOptions
     except ImportError as error:
+        if (error.name or "").partition(".")[0] not in ("fastapi", "pydantic", "starlette", "uvicorn"):
+            raise
         from semsearch.errors import MissingExtra
 
         raise MissingExtra("semsearch serve", "serve") from error

@@ -17,6 +17,7 @@ from semsearch.index.durable import full_disk_named
 
 BUILD_LOCK: Final = "build.lock"
 PUBLISH_LOCK: Final = "publish.lock"
+IDLE_LOCK: Final = "idle.lock"
 BRIEFLY_SECONDS: Final = 120.0
 """So long a holder that said that it is brief is waited for."""
 _GLANCE_SECONDS: Final = 0.1
@@ -74,6 +75,35 @@ def work_lock(path: Path, purpose: str, work: str, way_out: str, *, briefly: boo
         file.write(holder)
         file.flush()
         yield
+
+
+class Claim:
+    """Some work that this process alone does, as long as it holds this and lives; whoever comes second does without."""
+
+    def __init__(self, path: Path) -> None:
+        """Name the file by which processes agree."""
+        self._path = path
+        self._file: IO[Any] | None = None
+
+    def is_held(self) -> bool:
+        """Return whether the work is this process's, trying to get it where it is not; nobody is waited for.
+
+        Raises:
+            OSError: the file cannot be written.
+        """
+        if self._file is None:
+            file = open(self._path, "ab")
+            if lock_exclusive(file):
+                self._file = file
+            else:
+                file.close()
+        return self._file is not None
+
+    def release(self) -> None:
+        """Leave the work to others."""
+        if self._file is not None:
+            self._file.close()
+            self._file = None
 
 
 def is_build_running(index_folder: Path) -> bool:

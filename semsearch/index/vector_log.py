@@ -122,7 +122,11 @@ class FollowedLogs:
 
     def refresh(self) -> NDArray[Any]:
         """Read what was appended since the last time, and return the `(n,)` keys of these vectors."""
-        found = [np.zeros(0, KEY_DTYPE)]
+        return np.concatenate([np.zeros(0, KEY_DTYPE), *(source.keys_by_position for source in self.read_new())])
+
+    def read_new(self) -> list[KeyedVectors]:
+        """Return the vectors that were appended since the last time, memory-mapped, one source a log."""
+        found = []
         for path in sorted(self._folder.glob("*.log")):
             with suppress(FileNotFoundError):
                 before = self._intact.get(path, np.zeros(0, np.bool_))
@@ -133,8 +137,8 @@ class FollowedLogs:
                     new = records[len(before):]
                     intact = _intact(new)
                     self._intact[path] = np.concatenate([before, intact])
-                    found.append(np.array(new["key"][intact]))
-        return np.concatenate(found)
+                    found.append(_source(new, intact))
+        return found
 
     def sources(self) -> list[KeyedVectors]:
         """Return the vectors that were found, memory-mapped, one source a log."""

@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final, Protocol, TypeVar
 
@@ -47,6 +48,13 @@ class _Job:
             self.future.set_exception(error)
 
 
+class ShuttingDown(SemsearchError):
+    """The server is about to end."""
+
+    def __init__(self) -> None:
+        super().__init__("The server is about to end.", "Ask again when it is back.")
+
+
 class SpareWork(Protocol):
     """Work for when nobody asks, done in small steps."""
 
@@ -66,6 +74,7 @@ class Desk:
         """Open the desk. `spare` is worked at once nobody has asked for `rest_seconds`. `clock` gives seconds."""
         self._spare, self._rest_seconds, self._clock = spare, rest_seconds, clock
         self._jobs: queue.Queue[_Job | None] = queue.Queue()
+        self._turns_away = False
         self._thread = threading.Thread(target=self._work, name="semsearch-desk", daemon=True)
         self._thread.start()
 
@@ -78,7 +87,7 @@ class Desk:
         """Return what will be the result of a question, answered in the thread of the desk; spare work rests then.
 
         Raises:
-            Overloaded: too many wait.
+            Overloaded, ShuttingDown: too many wait, or nobody is served any more.
         """
         return self._put(work, is_question=True)
 
@@ -86,9 +95,22 @@ class Desk:
         """Return what will be the result of a glance at the state of things, which spare work need not rest for.
 
         Raises:
-            Overloaded: too many wait.
+            Overloaded, ShuttingDown: as `ask`.
         """
         return self._put(work, is_question=False)
+
+    def turn_away(self) -> None:
+        """Answer what waits, and all that comes, with `ShuttingDown`."""
+        self._turns_away = True
+        waiting: list[_Job] = []
+        with suppress(queue.Empty):
+            while True:
+                job = self._jobs.get_nowait()
+                if job is not None:
+                    waiting.append(job)
+        for job in waiting:
+            if job.future.set_running_or_notify_cancel():
+                job.future.set_exception(ShuttingDown())
 
     def close(self, last: Callable[[], object] = lambda: None) -> None:
         """Answer what was asked, do a last thing in the thread of the desk, and end."""
@@ -97,6 +119,8 @@ class Desk:
         self._thread.join()
 
     def _put(self, work: Callable[[], T], *, is_question: bool) -> Future[T]:
+        if self._turns_away:
+            raise ShuttingDown
         if self._jobs.qsize() >= MOST_WAITING:
             raise Overloaded
         future: Future[T] = Future()

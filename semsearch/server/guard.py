@@ -1,4 +1,4 @@
-"""Requests that are turned away before anything is read or asked."""
+"""Requests that are turned away before anything is read or asked, and headers that go with every answer."""
 
 from __future__ import annotations
 
@@ -6,7 +6,11 @@ from collections.abc import Collection
 from typing import Final
 from urllib.parse import urlsplit
 
+from starlette.datastructures import MutableHeaders
 from starlette.requests import Request
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from semsearch.server.problems import HEADERS, problem
 
 MOST_BODY_BYTES: Final = 4 << 20
 """A hundred long abstracts and a thousand ids are less."""
@@ -14,6 +18,28 @@ _API: Final = "/api/"
 
 Refusal = tuple[int, str, str, str]
 """Status, kind, message and way out."""
+
+
+class Guard:
+    """An application before another one, as ASGI has them."""
+
+    def __init__(self, app: ASGIApp, hosts: Collection[str]) -> None:
+        """Take the application, and the names by which it may be called as `refusal` does."""
+        self._app, self._hosts = app, hosts
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, or answer that it is not heard."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+
+        async def send_with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                MutableHeaders(scope=message).update(HEADERS)
+            await send(message)
+
+        refused = refusal(Request(scope), self._hosts)
+        await (self._app if refused is None else problem(*refused))(scope, receive, send_with_headers)
 
 
 def refusal(request: Request, hosts: Collection[str]) -> Refusal | None:

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
 import numpy as np
@@ -15,10 +16,9 @@ import numpy as np
 from semsearch.encoding_on import PUBLISH_SHARE, PUBLISH_TEXTS
 from semsearch.encoding_queue import EncodingQueue
 from semsearch.errors import DiskFull, IndexBusy, IndexNotFound, SemsearchError
-from semsearch.folding import fold_logged_vectors
-from semsearch.index import generations
+from semsearch.folding import fold_logged_vectors, tidy
 from semsearch.index.facet_columns import dates
-from semsearch.index.locks import is_build_running
+from semsearch.index.locks import IDLE_LOCK, Claim, is_build_running
 from semsearch.index.vector_log import FOLDER
 from semsearch.index.wanted_texts import read_wanted
 from semsearch.server.shelf import OpenIndex, Shelf
@@ -36,15 +36,22 @@ _CLOSE_SECONDS: Final = 5.0
 
 @dataclass(slots=True)
 class _Line:
-    """The texts of one generation that wait: how many are encoded a step, and how many were since the last publish."""
+    """The texts of one generation that wait, and how many are encoded a step.
+
+    `offered`: how many vectors there were when a generation with them was last begun, 0 where it came to nothing.
+    """
 
     index: OpenIndex
     queue: EncodingQueue
+    checkpointed: float
     texts: int = 1
-    encoded: int = 0
-    checkpointed: float = 0.0
-    is_folded: bool = False
-    """Whether what the log holds has been offered to a generation since the last text."""
+    offered: int = 0
+
+    @property
+    def waiting(self) -> int:
+        """How many vectors are in no generation, and have not been offered to one."""
+        reader = self.index.searcher.reader
+        return self.index.searcher.vectors.count - max(reader.manifest.vectors, self.offered)
 
 
 class IdleEncoding:
@@ -59,6 +66,7 @@ class IdleEncoding:
         """Take the indexes, and who hears of what a user should know. `clock` gives seconds."""
         self._shelf, self._note, self._clock = shelf, note, clock
         self._lines: dict[str, _Line] = {}
+        self._claims: dict[str, Claim] = {}
         self._given_up: dict[str, object] = {}
         self._folding: threading.Thread | None = None
         self._looked = -_LOOK_SECONDS
@@ -95,17 +103,21 @@ class IdleEncoding:
         """Wait a little for what is being published."""
         if self._folding is not None:
             self._folding.join(_CLOSE_SECONDS)
+        for claim in self._claims.values():
+            claim.release()
 
     def _by_last_asked(self) -> list[str]:
         names = self._shelf.names()
-        self._lines = {name: line for name, line in self._lines.items() if name in names}
+        for name in self._lines.keys() - set(names):  # it was removed
+            del self._lines[name]
+            self._claims.pop(name, Claim(Path())).release()
         return sorted(filter(self.is_for, names), key=lambda name: (-self._shelf.last_asked(name), name))
 
     def _sees_a_build(self, names: list[str]) -> bool:
         if self._clock() - self._looked >= _LOOK_SECONDS:
             self._looked = self._clock()
             self._is_building = any(is_build_running(self._shelf.home / name) for name in names)
-        return self._is_building
+        return self._is_building or (len(names) > 0 and is_build_running(self._shelf.home / names[0]))
 
     def _line(self, name: str) -> _Line | None:
         """Return what is to be done for an index; None where that is nothing."""
@@ -113,35 +125,43 @@ class IdleEncoding:
         line = self._lines.get(name)
         if line is None or line.index is not index:
             if line is not None:
-                with suppress(OSError):  # the generation that was open until now
-                    generations.prune(self._shelf.home / name)
-            line = self._lines[name] = _Line(index, _queue(index), checkpointed=self._clock())
-        manifest = index.searcher.reader.manifest
-        is_logged = not line.is_folded and index.searcher.vectors.count > manifest.vectors
-        return line if len(line.queue) or is_logged else None
+                with suppress(OSError):  # until now the generation before was open, and its log
+                    tidy(self._shelf.home / name)
+            line = self._lines[name] = _Line(index, _queue(index), self._clock())
+        return line if (len(line.queue) or line.waiting) and self._claim(name).is_held() else None
+
+    def _claim(self, name: str) -> Claim:
+        if name not in self._claims:
+            self._claims[name] = Claim(self._shelf.home / name / IDLE_LOCK)
+        return self._claims[name]
 
     def _advance(self, line: _Line) -> None:
         searcher = line.index.searcher
-        reader = searcher.reader
         if len(line.queue):
             searcher.encoder()  # loading it is no part of the step
-            begun = self._clock()
-            wanted = read_wanted(reader.folder / FOLDER / reader.manifest.encoder.fingerprint)
-            rows = line.queue.take(line.texts, wanted)
-            if not searcher.vectors.encode(rows):
-                raise DiskFull(f"What was encoded cannot be written to {reader.folder}.")
-            line.encoded, line.is_folded = line.encoded + len(rows), False
-            seconds = max(self._clock() - begun, 1e-6)
-            line.texts = min(max(int(len(rows) * STEP_SECONDS / seconds), 1), 2 * line.texts, _MOST_TEXTS)
-            if self._clock() - line.checkpointed >= _CHECKPOINT_SECONDS:
-                searcher.vectors.checkpoint()
-                line.checkpointed = self._clock()
-        if not len(line.queue) or line.encoded >= max(PUBLISH_TEXTS, PUBLISH_SHARE * reader.manifest.vectors):
+            self._encode(line)
+        if not len(line.queue) or line.waiting >= max(PUBLISH_TEXTS, PUBLISH_SHARE * searcher.reader.manifest.vectors):
             self._fold(line)
+
+    def _encode(self, line: _Line) -> None:
+        reader, vectors = line.index.searcher.reader, line.index.searcher.vectors
+        begun = self._clock()
+        wanted = read_wanted(reader.folder / FOLDER / reader.manifest.encoder.fingerprint)
+        rows = line.queue.take(line.texts, wanted)
+        rows = rows[~vectors.has(rows)]  # others may have encoded some meanwhile
+        if not len(rows):
+            return
+        if not vectors.encode(rows):
+            raise DiskFull(f"What was encoded cannot be written to {reader.folder}.")
+        seconds = max(self._clock() - begun, 1e-6)
+        line.texts = min(max(int(len(rows) * STEP_SECONDS / seconds), 1), 2 * line.texts, _MOST_TEXTS)
+        if self._clock() - line.checkpointed >= _CHECKPOINT_SECONDS:
+            vectors.checkpoint()
+            line.checkpointed = self._clock()
 
     def _fold(self, line: _Line) -> None:
         """Begin to publish what the log holds; the index is opened anew once that is done."""
-        line.encoded, line.is_folded = 0, True
+        line.offered = line.index.searcher.vectors.count
         line.index.searcher.vectors.close()  # a log that is written to stays
         name, folder = line.index.name, line.index.searcher.reader.folder
 
@@ -149,7 +169,7 @@ class IdleEncoding:
             try:
                 fold_logged_vectors(folder)
             except IndexBusy:
-                line.is_folded = False  # a build has begun, which takes them; if it does not, this will
+                line.offered = 0  # a build has begun, which takes them; if it does not, this will
             except IndexNotFound:
                 pass  # it was removed
             except (SemsearchError, OSError) as error:

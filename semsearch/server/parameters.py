@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Final
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from semsearch.errors import UsageError
 from semsearch.filters import Filter, parse_date, parse_years
@@ -17,9 +17,22 @@ MOST_HITS: Final = 1000
 _MOST_CHARACTERS: Final = 100_000
 _MOST_IDS: Final = 1000
 
+
+
+def _several(value: object) -> object:
+    """Return one value as a list of it."""
+    return [value] if isinstance(value, str) else value
+
+
+def _written(value: object) -> object:
+    """Return a year that is a number as text."""
+    return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+
 Text = Annotated[str, Field(max_length=_MOST_CHARACTERS)]
-Words = Annotated[list[Annotated[str, Field(max_length=1000)]], Field(max_length=100)]
-Ids = Annotated[list[Annotated[str, Field(max_length=1000)]], Field(max_length=_MOST_IDS)]
+Words = Annotated[list[Annotated[str, Field(max_length=1000)]], BeforeValidator(_several), Field(max_length=100)]
+Ids = Annotated[list[Annotated[str, Field(max_length=1000)]], BeforeValidator(_several), Field(max_length=_MOST_IDS)]
+Date = Annotated[str | None, BeforeValidator(_written)]
 
 
 class Parameters(BaseModel):
@@ -36,13 +49,13 @@ class Parameters(BaseModel):
     encode_budget: Annotated[int | None, Field(
         ge=0, le=1000, description="At most so many papers without a vector are encoded for the question.")] = None
     highlight: Annotated[bool, Field(description="Find the sentence nearest to the question.")] = False
-    year: Annotated[str | None, Field(description="2020, 2020..2025, 2020.. or ..2025")] = None
+    year: Annotated[Date, Field(description="2020, 2020..2025, 2020.. or ..2025")] = None
     venue: Annotated[Words, Field(description="Words of the venue; any of several.")] = []
     author: Annotated[Words, Field(description='Words of an author\'s name, or "Family, J"; any of several.')] = []
     category: Annotated[Words, Field(description="A category, or how it begins; any of several.")] = []
     ids: Annotated[Ids, Field(description="Only these papers.")] = []
-    as_of: Annotated[str | None, Field(description="As if later papers did not exist: a day, month or year.")] = None
-    newer_than: Annotated[str | None, Field(description="Only papers after this day, month or year.")] = None
+    as_of: Annotated[Date, Field(description="As if later papers did not exist: a day, month or year.")] = None
+    newer_than: Annotated[Date, Field(description="Only papers after this day, month or year.")] = None
 
     @property
     def depth(self) -> int:
@@ -81,7 +94,7 @@ class RelatedParameters(Parameters):
     id: Annotated[Ids, Field(description="Ids, DOIs or other identifiers of papers of the index.")] = []
     unlike: Annotated[Ids, Field(description="Papers to keep away from.")] = []
     title: Annotated[Words, Field(description="Papers by words of their titles.")] = []
-    text: Annotated[Annotated[list[Text], Field(max_length=100)],
+    text: Annotated[Annotated[list[Text], BeforeValidator(_several), Field(max_length=100)],
                     Field(description="Abstracts that need not be in the index.")] = []
     query: Annotated[Text | None, Field(description="A question in words that goes with the papers.")] = None
 

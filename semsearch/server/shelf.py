@@ -63,7 +63,7 @@ class OpenIndex:
 
     @property
     def lacking(self) -> int:
-        """How many of them have no vector, in the generation or in the log as it was when the index was opened."""
+        """How many of them have no vector, neither in the generation nor in the log."""
         if self.searcher.vectors.is_complete:
             return 0
         lacking = self.searcher.vectors.lacking()
@@ -95,7 +95,7 @@ class Shelf:
         return index_names(self.home)
 
     def open(self, name: str) -> OpenIndex:
-        """Return an index as it is now.
+        """Return an index as it is now, with what others have encoded meanwhile.
 
         Raises:
             IndexNotFound: there is none of this name.
@@ -108,6 +108,7 @@ class Shelf:
         seen = self.stamp(name)
         there = self._open.get(name)
         if there is not None and there.seen == seen:
+            there.searcher.vectors.refresh()
             return there
         self._forget(name)
         searcher = Searcher(folder, device=self._device, trust_remote_code=self._trust_remote_code,

@@ -9,6 +9,8 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
+import urllib.error
 import urllib.request
 from pathlib import Path
 
@@ -20,9 +22,17 @@ HERE = Path(__file__).resolve().parents[1]
 COMMAND = """
 import signal
 import sys
+import time
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell starts what is in its background without one
-from fakes import FakeProvider
+from fakes import FakeEncoder, FakeProvider
 from semsearch.cli.app import App, main
+plain = FakeEncoder.encode_queries
+def slowly(self, texts):
+    if "slow" in texts[0]:
+        print(texts[0], file=sys.stderr, flush=True)
+        time.sleep(1)
+    return plain(self, texts)
+FakeEncoder.encode_queries = slowly
 main(sys.argv[1:], obj=App(FakeProvider()))
 """
 
@@ -80,6 +90,47 @@ def test_it_ends_when_told_to_by_the_system(folder):
     assert status == -signal.SIGTERM and (out, err) == ("", "")
 
 
+def ask_and_leave(address: str, question: str) -> None:
+    """Send a question and close the connection at once."""
+    port = int(re.search(r":(\d+)/", address)[1])
+    with socket.create_connection(("127.0.0.1", port)) as connection:
+        connection.sendall(f"GET /api/indexes/papers/query?q={question} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+
+
+def test_a_question_whose_asker_has_gone_is_not_answered(folder):
+    server = Server(folder, "--port", "0")
+    address = server.address()
+    for number in range(30):
+        ask_and_leave(address, f"slow{number}")
+    assert server.process.stderr.readline().strip() == "slow0"
+    assert get(f"{address}api/indexes/papers/query?q=graph&limit=3")["hits"]
+    _, _, err = server.end(signal.SIGTERM)
+    assert len(err.split()) < 10 and "Traceback" not in err
+
+
+def test_ctrl_c_tells_those_who_wait(folder):
+    server = Server(folder, "--port", "0")
+    address = server.address()
+    answers = []
+
+    def ask(question):
+        try:
+            answers.append((200, get(f"{address}api/indexes/papers/query?q={question}")))
+        except urllib.error.HTTPError as error:
+            answers.append((error.code, json.load(error)))
+
+    askers = [threading.Thread(target=ask, args=(f"slow{number}",)) for number in range(6)]
+    for asker in askers:
+        asker.start()
+    assert server.process.stderr.readline().startswith("slow")
+    status, _, err = server.end(signal.SIGINT)
+    for asker in askers:
+        asker.join(60)
+    assert status == 130 and "Traceback" not in err
+    turned_away = [answer["error"]["type"] for code, answer in answers if code == 503]
+    assert len(answers) == 6 and len(turned_away) >= 3 and set(turned_away) == {"ShuttingDown"}
+
+
 def test_the_other_loopback_address_serves_too(folder):
     try:
         socket.create_server(("::1", 0), family=socket.AF_INET6).close()
@@ -99,6 +150,11 @@ def test_a_port_that_is_taken_is_said(cli):
     assert f"127.0.0.1, port {port}, cannot be listened to" in result.stderr and "--port" in result.stderr
 
 
+def test_an_empty_address_is_said(cli):
+    result = cli("serve", "--host", "", "--port", "0")
+    assert result.exit_code == 2 and "The address to listen at is empty" in result.stderr
+
+
 @pytest.mark.parametrize("host", ["no.such.host.invalid", "a..b", "x" * 70])
 def test_an_address_that_is_none_is_said(cli, host):
     result = cli("serve", "--host", host, "--port", "0")
@@ -115,7 +171,7 @@ def test_without_the_extra_it_is_named(cli, monkeypatch):
 
 def test_listening_to_everyone_is_said(monkeypatch):
     from semsearch.server import run
-    from semsearch.server.api import ServerOptions
+    from semsearch.server.service import ServerOptions
 
     notes, hosts = [], []
     monkeypatch.setattr(run.uvicorn.Server, "run", lambda self, sockets: sockets[0].close())

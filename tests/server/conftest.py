@@ -11,7 +11,8 @@ from fakes import FakeProvider
 from made_papers import records, run_build, write_jsonl
 from starlette.testclient import TestClient
 
-from semsearch.server.api import ServerOptions, create_app
+from semsearch.server.api import create_app
+from semsearch.server.service import ServerOptions
 
 COUNT = 60
 Client = Callable[..., TestClient]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
@@ -105,6 +106,14 @@ def test_filters(home, client_of):
     assert ids(as_of="2000") == {f"p{n}" for n in range(40) if n % 4 == 0}
 
 
+def test_one_value_will_do_where_several_may_be_given(client):
+    one = client.post("/api/indexes/whole/related", json={"id": "p3", "text": "A graph.", "limit": 2}).json()
+    several = client.post("/api/indexes/whole/related", json={"id": ["p3"], "text": ["A graph."], "limit": 2}).json()
+    assert one["hits"] == several["hits"] and len(one["hits"]) == 2
+    assert client.post("/api/indexes/whole/query", json={"q": "graph", "year": 2020}).json()["hits"] == []
+    assert client.get("/api/indexes/whole/query", params={"q": "graph", "year": "2018-2020"}).json()["hits"] == []
+
+
 def test_a_paper_is_found_by_an_id_with_slashes(home, client_of):
     run_build([write_jsonl(home.parent / "doi.jsonl", [record(1, doi="10.1000/a/b?c")])], home / "doi")
     client = client_of()
@@ -141,7 +150,12 @@ def test_odd_text_is_harmless(client):
         assert client.post("/api/indexes/whole/query", json={"q": f"graph {odd}"}).status_code == 200
     for refused in (b"{", b'{"q": "\\ud800"}', b'{"q": 5}', b"[]", json.dumps({"q": "a" * 200_000}).encode()):
         answer = client.post("/api/indexes/whole/query", content=refused)
-        assert answer.status_code == 422 and answer.json()["error"]["message"].endswith(".")
+        assert answer.status_code == 422 and "Content-Type: application/json" in answer.json()["error"]["way_out"]
+    broken = client.post("/api/indexes/whole/query", content=b'{"q": "a",}',
+                         headers={"Content-Type": "application/json"})
+    assert re.search(r"body: no JSON: .+ at character \d+\.", broken.json()["error"]["message"])
+    many = client.post("/api/indexes/whole/query", json={"q": "a", **{f"x{n}" * 500: n for n in range(1000)}})
+    assert many.json()["error"]["message"].endswith("and 995 more.") and len(many.content) < 10_000
 
 
 def test_a_damaged_index_says_so_and_harms_no_other(client, home):
@@ -276,6 +290,9 @@ def test_answers_are_as_they_are_described(client):
 
 def test_health_version_and_what_can_be_asked(client):
     assert client.get("/health").json()["status"] == "ok"
+    assert client.head("/health").status_code == 200
+    assert client.put("/api/indexes/whole/query").status_code == 405
+    assert "GET" in client.delete("/api/indexes").headers["Allow"]
     described = client.get("/api/openapi.json").json()
     assert "/api/indexes/{name}/query" in described["paths"]
     names = {each["name"] for each in described["paths"]["/api/indexes/{name}/query"]["get"]["parameters"]}

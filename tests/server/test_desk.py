@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from semsearch.server.desk import Desk
+from semsearch.server.desk import Desk, ShuttingDown
 
 
 class Steps:
@@ -63,6 +63,28 @@ def test_what_nobody_waits_for_any_more_is_not_done():
     held.set()
     desk.close()
     assert done == []
+
+
+def test_at_the_end_those_who_wait_are_told():
+    desk = Desk()
+    begun, held = threading.Event(), threading.Event()
+
+    def hold():
+        begun.set()
+        return held.wait(60)
+
+    first, waits, given_up = desk.ask(hold), desk.ask(lambda: 1), desk.ask(lambda: 1)
+    assert begun.wait(60) and given_up.cancel()
+    desk.turn_away()
+    with pytest.raises(ShuttingDown):
+        waits.result(60)
+    with pytest.raises(ShuttingDown):
+        desk.ask(lambda: 1)
+    held.set()
+    assert first.result(60)
+    last = []
+    desk.close(lambda: last.append(threading.get_ident()))
+    assert len(last) == 1 and last[0] != threading.get_ident()
 
 
 def test_spare_work_goes_on_while_nobody_asks():

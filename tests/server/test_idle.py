@@ -292,6 +292,37 @@ def test_an_index_whose_first_build_is_at_work_gets_its_turn_later(home, encodin
     assert coverage(home, "new") == COUNT
 
 
+def test_what_others_encode_meanwhile_is_not_encoded_again_nor_are_steps_longer_for_it(home, encoding, monkeypatch):
+    monkeypatch.setattr(idle, "_MOST_TEXTS", 8)
+    encoding.step()
+    other = FakeProvider()
+    with Searcher(home / "bare", provider=other) as searcher:
+        searcher.vectors.encode(np.arange(COUNT // 2, COUNT))
+    run(encoding)
+    assert len(encoding.provider.encoded) + len(other.encoded) == COUNT
+    assert coverage(home) == COUNT and not list((home / "bare" / FOLDER).glob("*/*.log"))
+
+
+def test_of_two_servers_one_encodes(home, encoding):
+    encoding.step()
+    shelf, provider = Shelf(home, FakeProvider()), FakeProvider()
+    second = IdleEncoding(shelf, encoding.notes.append, Clock())
+    assert not second.step() and provider.encoded == []
+    done = shelf.open("bare").describe()["vectors"]
+    assert done == len(encoding.provider.encoded) > 0  # but it sees what the first did
+    encoding.close()
+    assert second.step()
+    assert shelf.open("bare").describe()["vectors"] > done
+    second.close()
+    shelf.close()
+
+
+def test_a_folder_that_cannot_be_written_to_is_told(home, encoding):
+    (home / "bare" / "idle.lock").mkdir()
+    assert not encoding.step()
+    assert len(encoding.notes) == 1 and "Is a directory" in encoding.notes[0]
+
+
 def test_one_index_is_not_encoded_while_another_is_built(home, encoding):
     with build_lock(home / "whole", "build"):
         assert not encoding.step()

@@ -17,7 +17,8 @@ import uvicorn
 from fakes import FakeProvider
 from made_papers import record, run_build, write_jsonl
 
-from semsearch.server.api import PAGE, ServerOptions, create_app
+from semsearch.server.api import PAGE, create_app
+from semsearch.server.service import ServerOptions
 
 _BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 QUESTION = "graph attention for a robot"
@@ -66,7 +67,7 @@ def text_of(html: str) -> str:
 def test_an_answer_and_the_coverage_of_a_bare_index(shown):
     dom = shown("?index=bare&q=graph+attention+for+a+robot")
     text = text_of(dom)
-    assert "1 to 10 of 60 papers" in text
+    assert "10 of 60 papers" in text
     assert dom.count("Related papers</button>") == 10
     assert text.count("encoded for this question") >= 10
     assert re.search(r"\d+% encoded: \d+ of 60 papers; semsearch build encodes the rest", text)
@@ -86,7 +87,23 @@ def test_a_whole_index_says_nothing_of_coverage(shown):
 @pytest.mark.slow
 def test_related_papers(shown):
     text = text_of(shown("?index=whole&like=p3"))
-    assert "Papers like p3" in text and "1 to 10 of 60 papers" in text
+    assert "Papers like Study 3 of" in text and "10 of 60 papers" in text
+
+
+@pytest.mark.slow
+def test_there_is_more_only_where_there_is(shown):
+    assert '<button id="more" type="button">' in shown("?index=whole&q=graph&limit=50")
+    assert '<button id="more" type="button" hidden="">' in shown("?index=evil&q=graph")
+
+
+@pytest.mark.slow
+def test_the_first_index_that_can_be_asked_is_chosen(shown, home):
+    next((home / "bare").glob("generations/*/manifest.json")).write_text("{}")
+    (home / "bare" / "CURRENT").touch()  # opened anew
+    dom = shown("?q=graph")
+    assert "bare (cannot be asked)</option>" in dom
+    assert "1 of 1 papers" in text_of(dom)  # of `evil`, which comes next
+    assert "gone (not there)</option>" in shown("?index=gone&q=graph")
 
 
 @pytest.mark.slow
@@ -101,7 +118,7 @@ def test_errors_are_shown_with_the_way_out(shown):
 def test_text_of_papers_never_becomes_markup(shown):
     dom = shown("?index=evil&q=graph")
     hits = dom[dom.index('<ol id="hits">'):dom.index("</ol>")]
-    assert "&lt;img src=x onerror=alert(2)&gt;. &lt;script&gt;alert(3)&lt;/script&gt;" in hits
+    assert "&lt;img src=x onerror=alert(2)&gt; · &lt;script&gt;alert(3)&lt;/script&gt;" in hits
     assert "<img" not in hits and "<script" not in hits and "javascript:" not in hits
 
 

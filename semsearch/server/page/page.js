@@ -7,7 +7,7 @@ const FIELDS = ["q", "year", "author", "venue", "category", "mode", "limit"];
 const at = (id) => document.getElementById(id);
 const form = at("search");
 let indexes = [];
-let asking = 0;
+let asking = new AbortController(); // of the question that the page waits for
 
 function make(tag, attributes = {}, ...children) {
   const element = Object.assign(document.createElement(tag), attributes);
@@ -15,11 +15,12 @@ function make(tag, attributes = {}, ...children) {
   return element;
 }
 
-async function get(address) {
+async function get(address, signal = null) {
   let response;
   try {
-    response = await fetch(address, { headers: { Accept: "application/json" } });
-  } catch {
+    response = await fetch(address, { headers: { Accept: "application/json" }, signal });
+  } catch (error) {
+    if (error.name === "AbortError") throw error;
     throw new Error("The server does not answer.\nIs semsearch serve still running?");
   }
   const answer = await response.json().catch(() => null);
@@ -48,12 +49,14 @@ async function loadIndexes() {
   const found = await get("api/indexes");
   indexes = found.indexes;
   const chooser = at("index");
-  const labels = indexes.map((index) => (index.papers === null ? `${index.name} (cannot be asked)`
-    : `${index.name} (${index.papers.toLocaleString("en")})`));
-  if (labels.join("\n") !== [...chooser.options].map((option) => option.text).join("\n")) {
-    const chosen = chooser.value || asked().get("index");
-    chooser.replaceChildren(...indexes.map((index, place) => make("option", { value: index.name }, labels[place])));
-    if (indexes.some((index) => index.name === chosen)) chooser.value = chosen;
+  const chosen = chooser.value || asked().get("index") || indexes.find((index) => index.papers !== null)?.name;
+  const choices = indexes.map((index) => [index.name, index.papers === null ? `${index.name} (cannot be asked)`
+    : `${index.name} (${index.papers.toLocaleString("en")})`]);
+  if (chosen && !indexes.some((index) => index.name === chosen)) choices.push([chosen, `${chosen} (not there)`]);
+  const labels = choices.map(([, label]) => label).join("\n");
+  if (labels !== [...chooser.options].map((option) => option.text).join("\n")) {
+    chooser.replaceChildren(...choices.map(([value, text]) => make("option", { value }, text)));
+    chooser.value = chosen ?? "";
   }
   showCoverage();
 }
@@ -86,12 +89,23 @@ async function watchCoverage() {
 function fillForm() {
   const parameters = asked();
   for (const name of FIELDS) form.elements[name].value = parameters.get(name) ?? "";
-  if (parameters.get("index")) at("index").value = parameters.get("index");
-  at("filters").open = ["year", "author", "venue", "category", "mode"].some((name) => parameters.get(name));
+  const usual = indexes.find((index) => index.papers !== null)?.name;
+  at("index").value = parameters.get("index") ?? usual ?? "";
+  showCoverage();
+  at("filters").open = FIELDS.slice(1).some((name) => parameters.get(name));
   const likes = parameters.getAll("like");
   at("likes").hidden = !likes.length;
-  at("likes").replaceChildren(...(likes.length ? [`Papers like ${likes.join(", ")}`,
+  at("likes").replaceChildren(...(likes.length ? ["Papers like ", make("b", { id: "liked" }, likes.join(", ")),
     make("button", { type: "button", onclick: () => go((p) => p.delete("like")) }, "leave this away")] : []));
+  document.title = [parameters.get("q"), ...likes, "semsearch"].filter(Boolean).join(" - ");
+}
+
+async function nameLikes(parameters, signal) {
+  const index = encodeURIComponent(parameters.get("index"));
+  const papers = await Promise.all(parameters.getAll("like").map((like) =>
+    get(`api/indexes/${index}/papers/${encodeURIComponent(like)}`, signal)));
+  const titles = papers.map((paper) => paper.title || paper.id);
+  if (titles.length) at("liked").textContent = titles.join("; ");
 }
 
 function go(change) {
@@ -108,7 +122,8 @@ function say(text, isError = false) {
 
 async function show(offset = 0) {
   const parameters = asked();
-  const turn = ++asking;
+  asking.abort();
+  const { signal } = asking = new AbortController();
   if (!offset) {
     fillForm();
     at("hits").replaceChildren();
@@ -122,19 +137,22 @@ async function show(offset = 0) {
   }
   say("Asking ...");
   try {
-    const answer = await get(apiAddress(parameters, offset));
-    if (turn !== asking) return; // another question was asked meanwhile
-    const first = offset + 1;
+    const answer = await get(apiAddress(parameters, offset), signal);
     const last = offset + answer.hits.length;
     const papers = answer.total.toLocaleString("en");
-    say(last >= first ? `${first} to ${last} of ${papers} papers, in ${Math.round(answer.took_ms)} ms`
-      : `No paper found among ${papers}`);
-    at("notes").replaceChildren(...answer.notes.map((note) => make("li", {}, note)));
-    at("hits").append(...answer.hits.map(hitElement));
-    at("more").hidden = answer.hits.length < answer.limit || last >= MOST_HITS;
+    if (last) say(`${last} of ${papers} papers, in ${Math.round(answer.took_ms)} ms`);
+    else say(`No paper found among ${papers}`);
+    if (!offset) at("notes").replaceChildren(...answer.notes.map((note) => make("li", {}, note)));
+    const there = new Set([...at("hits").children].map((hit) => hit.dataset.id));
+    const hits = answer.hits.filter((hit) => !there.has(hit.id)).map(hitElement); // places change while encoding goes on
+    at("hits").append(...hits);
+    at("more").hidden = answer.hits.length < answer.limit || last >= Math.min(answer.total, MOST_HITS);
     at("more").onclick = () => show(last);
+    const lostFocus = document.activeElement === document.body || document.activeElement === at("more");
+    if (lostFocus && hits.length) hits[0].querySelector("h2").focus({ preventScroll: !offset });
+    if (!offset) await nameLikes(parameters, signal);
   } catch (error) {
-    if (turn === asking) say(error.message, true);
+    if (!signal.aborted) say(error.message, true); // else another question was asked meanwhile
   }
 }
 
@@ -144,9 +162,9 @@ function hitElement(hit) {
     : hit.authors.join("; ");
   const address = [hit.url, hit.doi && `https://doi.org/${hit.doi}`].find((each) => /^https?:\/\//i.test(each ?? ""));
   const title = hit.title || hit.id;
-  return make("li", { value: hit.rank },
-    make("h2", {}, address ? make("a", { href: address, rel: "noopener noreferrer" }, title) : title),
-    make("p", { className: "byline" }, [authors, where].filter(Boolean).join(". ")),
+  const item = make("li", { value: hit.rank },
+    make("h2", { tabIndex: -1 }, address ? make("a", { href: address, rel: "noopener noreferrer" }, title) : title),
+    make("p", { className: "byline" }, [authors, where].filter(Boolean).join(" \u00b7 ")),
     hit.highlight && hit.highlight.field === "abstract" ? sentence(hit) : null,
     hit.abstract ? make("details", {}, make("summary", {}, "Abstract"),
       make("p", { className: "abstract" }, hit.abstract)) : null,
@@ -159,6 +177,8 @@ function hitElement(hit) {
         "encoded for this question") : null,
       hit.signals.cosine_estimate !== undefined ? make("span", { className: "badge",
         title: "Its cosine is estimated from its words." }, "not encoded yet") : null));
+  item.dataset.id = hit.id;
+  return item;
 }
 
 function sentence(hit) {
