@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -87,6 +87,27 @@ class Encoder(Protocol):
 
     def encode_queries(self, texts: Sequence[str]) -> Vectors:
         """Return the `(n, d)` float32 unit vectors of questions, in their order."""
+        ...
+
+
+class EncodingStopped(Exception):
+    """Another thread wanted the encoding to end: `StoppableEncoder.stop`."""
+
+
+class StoppableEncoder(Encoder, Protocol):
+    """An `Encoder` that another thread can make end."""
+
+    def stop(self) -> None:
+        """Let what is being encoded, and all that comes after, fail at once with `EncodingStopped`."""
+        ...
+
+
+@runtime_checkable
+class CanBeStopped(Protocol):
+    """An `Encoder` that gives stoppable ones of its own model."""
+
+    def stoppable(self) -> StoppableEncoder:
+        """Return an encoder with the same vectors that can be stopped; this one goes on then."""
         ...
 
 

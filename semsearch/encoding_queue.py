@@ -23,6 +23,7 @@ class EncodingQueue:
         self._rows, self._keys = rows[order], keys[order]
         self._waits = np.ones(len(order), np.bool_)
         self._by_key = np.argsort(self._keys, kind="stable")
+        self._taken = np.zeros(0, np.int64)
 
     def __len__(self) -> int:
         """How many texts wait."""
@@ -41,8 +42,13 @@ class EncodingQueue:
         self._waits[asked_about] = False
         others = np.flatnonzero(self._waits)[:count - len(asked_about)]
         self._waits[others] = False
-        rows: NDArray[np.int64] = self._rows[np.concatenate([asked_about, others])]
+        self._taken = np.concatenate([asked_about, others])
+        rows: NDArray[np.int64] = self._rows[self._taken]
         return rows
+
+    def put_back(self) -> None:
+        """Let the texts that were taken out last wait again, each at its place."""
+        self._waits[self._taken] = True
 
     def _places(self, keys: NDArray[Any]) -> NDArray[np.int64]:
         """Return the places of those of these keys that were ever here, in their order."""

@@ -103,16 +103,20 @@ class KnownVectors:
         if len(self._rows):
             yield self._rows, self._vectors
 
-    def encode(self, rows: NDArray[np.int64]) -> bool:
+    def encode(self, rows: NDArray[np.int64], encoder: Encoder | None = None) -> bool:
         """Encode the papers of rows that have no vector; return whether what was paid for is kept in the log.
 
-        On a disk that is full or read-only it is good for this process only.
+        On a disk that is full or read-only it is good for this process only. `encoder`: one of the index, where it is
+        not to be the one that questions use.
+
+        Raises:
+            EncodingStopped: another thread has stopped the encoder; nothing was kept.
         """
         rows = rows[~self.has(rows)]
         if not len(rows):
             return True
         papers = self._reader.papers.get(rows.tolist())
-        encoded = self._encoder().encode_documents([paper.text for paper in papers])
+        encoded = (encoder or self._encoder()).encode_documents([paper.text for paper in papers])
         keys = [paper.text_key for paper in papers]
         is_kept = False
         if self._reader.folder.is_dir():  # else the index was removed, and its folder must not come back

@@ -17,13 +17,14 @@ from tiny_model import make_tiny_model
 from semsearch.calibration import Setting
 from semsearch.document_encoder import WORTH_EXPORTING, load_for_documents
 from semsearch.encoder import SentenceTransformerEncoder, load_encoder
-from semsearch.encoding import INT8, EncoderRequest
+from semsearch.encoding import INT8, CanBeStopped, EncoderRequest, EncodingStopped
 from semsearch.encoding_pool import Chunk, TunableEncoder, encode_chunks
 from semsearch.errors import ModelUnusable, UsageError
 from semsearch.exported import export as exporting
 from semsearch.exported.documents import DocumentEncoder, load_document_encoder
 from semsearch.exported.export import NotExportable, export
 from semsearch.exported.quantised import load_quantised
+from semsearch.exported.session import load_exported
 from semsearch.models import identify, resolve_model
 from semsearch.progress import Silent
 from semsearch.provider import LocalModels
@@ -87,6 +88,52 @@ def test_it_can_be_stopped_and_set_to_work_again(tiny):
         encoder.encode_documents(TEXTS)
     encoder.tune(encoder.settings[0])
     assert len(encoder.encode_documents(TEXTS).vectors) == len(TEXTS)
+
+
+def test_a_stoppable_encoder_shares_all_but_its_end(tiny):
+    original = load_encoder(EncoderRequest(str(tiny), device="cpu"))
+    export(original)
+    encoder = load_exported(original.identity)
+    first, second = encoder.stoppable(), encoder.stoppable()
+    assert isinstance(encoder, CanBeStopped) and not isinstance(original, CanBeStopped)
+    expected = encoder.encode_documents(TEXTS)
+    found = first.encode_documents(TEXTS)
+    assert np.array_equal(found.vectors, expected.vectors)
+    assert np.array_equal(found.token_counts, expected.token_counts)
+    first.stop()
+    for _ in range(2):
+        with pytest.raises(EncodingStopped):
+            first.encode_documents(TEXTS)
+    for other in (encoder, second):
+        assert np.array_equal(other.encode_documents(TEXTS).vectors, expected.vectors)
+
+
+def test_what_is_being_encoded_ends_when_another_thread_says_so(tiny):
+    original = load_encoder(EncoderRequest(str(tiny), device="cpu"))
+    export(original)
+    encoder = load_exported(original.identity).stoppable()
+    done = []
+
+    def encode_for_ever():
+        while True:
+            encoder.encode_documents(TEXTS)
+            done.append(1)
+
+    with ThreadPoolExecutor(1) as threads:
+        work = threads.submit(encode_for_ever)
+        while not done:
+            assert not work.done()
+        encoder.stop()
+        assert isinstance(work.exception(60), EncodingStopped)
+
+
+def test_other_errors_of_a_stoppable_encoder_stay_what_they_are(tiny):
+    original = load_encoder(EncoderRequest(str(tiny), device="cpu"))
+    export(original)
+    encoder = load_exported(original.identity).stoppable()
+    encoder._session = None
+    with pytest.raises(AttributeError):
+        encoder.encode_documents(TEXTS)
 
 
 def test_many_documents_are_worth_an_export_and_few_are_not(tiny, monkeypatch):

@@ -48,6 +48,16 @@ def test_what_has_a_vector_now_is_dropped():
     assert waiting.take(5, keys_of(11, 10)).tolist() == [0, 2]
 
 
+def test_what_was_taken_last_can_be_put_back():
+    waiting = queue((0, 10, "2001"), (1, 11, "2002"), (2, 12, "2003"), (3, 13, "2004"))
+    waiting.put_back()
+    assert len(waiting) == 4
+    assert waiting.take(1, NONE).tolist() == [3]
+    assert waiting.take(2, keys_of(10)).tolist() == [0, 2]
+    waiting.put_back()
+    assert (len(waiting), waiting.take(5, NONE).tolist()) == (3, [2, 1, 0])
+
+
 def test_nothing_waits():
     waiting = EncodingQueue(np.zeros(0, np.int64), NONE, np.zeros(0, np.str_))
     assert (len(waiting), waiting.drop(keys_of(1)), waiting.take(3, keys_of(1)).tolist()) == (0, 0, [])

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from semsearch.encoding import INT8, EncodedTexts, EncoderIdentity, Vectors, unit_rows
+from semsearch.encoding import INT8, EncodedTexts, EncoderIdentity, EncodingStopped, Vectors, unit_rows
 from semsearch.errors import ModelUnusable
 from semsearch.exported.store import MODEL, TOKENIZER, ExportSettings, folder_of, is_intact, read_settings
 from semsearch.model_loading import encodable
@@ -70,6 +70,10 @@ class ExportedEncoder:
         tokenized, _ = self._tokenize([self._settings.queries + text for text in readable], counted=False)
         return self._vectors(tokenized, readable)
 
+    def stoppable(self) -> StoppableSession:
+        """Return an encoder of the same session and tokenizer that another thread can stop."""
+        return StoppableSession(self)
+
     def _tokenize(self, texts: list[str], *, counted: bool) -> tuple[list[list[int]], NDArray[np.int32]]:
         """Return the tokens of texts, cut at the limit, and, where `counted`, how many there were before."""
         limit = self._identity.max_tokens
@@ -108,6 +112,30 @@ class ExportedEncoder:
     def _run(self, feed: dict[str, NDArray[np.int64]]) -> Any:
         """Return what the graph gives for a batch."""
         return self._session.run(None, feed)
+
+
+class StoppableSession(ExportedEncoder):
+    """An `ExportedEncoder` that ends between two operations of its graph when it is told to, for good."""
+
+    def __init__(self, of: ExportedEncoder) -> None:
+        """Share what there is of another."""
+        import onnxruntime
+
+        super().__init__(of._session, of._tokenizer, of._settings, of._identity)
+        self._batch_tokens, self._tokenizing = of._batch_tokens, of._tokenizing
+        self._running = onnxruntime.RunOptions()
+
+    def stop(self) -> None:
+        """Let what is being encoded, and all that comes after, fail at once with `EncodingStopped`."""
+        self._running.terminate = True
+
+    def _run(self, feed: dict[str, NDArray[np.int64]]) -> Any:
+        try:
+            return self._session.run(None, feed, self._running)
+        except Exception as error:  # of a kind that onnxruntime does not document
+            if self._running.terminate:
+                raise EncodingStopped from error
+            raise
 
 
 def load_exported(identity: EncoderIdentity) -> ExportedEncoder | None:

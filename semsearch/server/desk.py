@@ -58,8 +58,15 @@ class ShuttingDown(SemsearchError):
 class SpareWork(Protocol):
     """Work for when nobody asks, done in small steps."""
 
-    def step(self) -> bool:
-        """Do a little, well under a second's worth; return whether there is more to do now."""
+    def step(self, is_wanted: Callable[[], bool]) -> bool:
+        """Do a little, well under a second's worth; return whether there is more to do now.
+
+        `is_wanted` says whether somebody has come meanwhile, and waits.
+        """
+        ...
+
+    def interrupt(self) -> None:
+        """Let a step end as soon as it can, since a question has come. Called by other threads, at any time."""
         ...
 
 
@@ -125,6 +132,9 @@ class Desk:
             raise Overloaded
         future: Future[T] = Future()
         self._jobs.put(_Job(future, work, is_question))
+        spare = self._spare
+        if is_question and spare is not None:
+            spare.interrupt()
         return future
 
     def _work(self) -> None:
@@ -143,7 +153,7 @@ class Desk:
 
     def _step(self) -> bool:
         try:
-            return self._spare is not None and self._spare.step()
+            return self._spare is not None and self._spare.step(lambda: not self._jobs.empty())
         except Exception:  # a fault of ours must not end the answering
             logging.getLogger(__name__).exception("Spare work failed and is not tried again.")
             self._spare = None

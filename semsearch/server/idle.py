@@ -13,6 +13,7 @@ from typing import Final
 
 import numpy as np
 
+from semsearch.encoding import CanBeStopped, EncodingStopped, StoppableEncoder
 from semsearch.encoding_on import PUBLISH_SHARE, PUBLISH_TEXTS
 from semsearch.encoding_queue import EncodingQueue
 from semsearch.errors import DiskFull, IndexBusy, IndexNotFound, SemsearchError
@@ -24,8 +25,9 @@ from semsearch.index.wanted_texts import read_wanted
 from semsearch.server.shelf import OpenIndex, Shelf
 
 STEP_SECONDS: Final = 0.02
-"""A question that comes meanwhile waits about so long at most. On a laptop that is one text a step: 52 a second, where
-five a step gave 60, and questions then waited for 90 ms."""
+"""A question that comes meanwhile waits about so long at most, where the encoder cannot be stopped."""
+STOPPABLE_STEP_SECONDS: Final = 0.1
+"""So much encoding a question can undo where it can: the step ends at once, and its texts wait again."""
 _MOST_TEXTS: Final = 64
 _LOOK_SECONDS: Final = 2.0
 """How often it is looked whether a build is at work, which encodes faster and should have the machine."""
@@ -69,6 +71,7 @@ class IdleEncoding:
         self._claims: dict[str, Claim] = {}
         self._given_up: dict[str, object] = {}
         self._folding: threading.Thread | None = None
+        self._running: StoppableEncoder | None = None
         self._looked = -_LOOK_SECONDS
         self._is_building = False
 
@@ -81,8 +84,11 @@ class IdleEncoding:
         """Return whether an index is encoded while nobody asks, as it is now."""
         return name not in self._given_up or self._given_up[name] != self._shelf.stamp(name)
 
-    def step(self) -> bool:
-        """Encode a little, or begin to publish; return whether there is more to do now."""
+    def step(self, is_wanted: Callable[[], bool] = lambda: False) -> bool:
+        """Encode a little, or begin to publish; return whether there is more to do now.
+
+        `is_wanted` says whether somebody has come since the step began: then nothing is encoded.
+        """
         names = self._by_last_asked()
         if self.is_folding or self._sees_a_build(names):
             return False
@@ -90,7 +96,7 @@ class IdleEncoding:
             try:
                 line = self._line(name)
                 if line is not None:
-                    self._advance(line)
+                    self._advance(line, is_wanted)
                     return True
             except IndexNotFound:
                 continue  # its first build is at work, or it has just been removed
@@ -98,6 +104,12 @@ class IdleEncoding:
                 if name in self._shelf.names():  # and has not been removed meanwhile
                     self._give_up(name, str(error).splitlines()[0])
         return False
+
+    def interrupt(self) -> None:
+        """Let a step that encodes end at once, where the encoder can; its texts wait again. For other threads."""
+        running = self._running
+        if running is not None:
+            running.stop()
 
     def close(self) -> None:
         """Wait a little for what is being published."""
@@ -135,11 +147,20 @@ class IdleEncoding:
             self._claims[name] = Claim(self._shelf.home / name / IDLE_LOCK)
         return self._claims[name]
 
-    def _advance(self, line: _Line) -> None:
+    def _advance(self, line: _Line, is_wanted: Callable[[], bool]) -> None:
         searcher = line.index.searcher
         if len(line.queue):
-            searcher.encoder()  # loading it is no part of the step
-            self._encode(line)
+            encoder = searcher.encoder()  # loading it is no part of the step
+            try:
+                self._running = encoder.stoppable() if isinstance(encoder, CanBeStopped) else None
+                if is_wanted():  # asked from here on, it interrupts
+                    return
+                self._encode(line)
+            except EncodingStopped:
+                line.queue.put_back()
+                return
+            finally:
+                self._running = None
         if not len(line.queue) or line.waiting >= max(PUBLISH_TEXTS, PUBLISH_SHARE * searcher.reader.manifest.vectors):
             self._fold(line)
 
@@ -151,10 +172,11 @@ class IdleEncoding:
         rows = rows[~vectors.has(rows)]  # others may have encoded some meanwhile
         if not len(rows):
             return
-        if not vectors.encode(rows):
+        if not vectors.encode(rows, self._running):
             raise DiskFull(f"What was encoded cannot be written to {reader.folder}.")
         seconds = max(self._clock() - begun, 1e-6)
-        line.texts = min(max(int(len(rows) * STEP_SECONDS / seconds), 1), 2 * line.texts, _MOST_TEXTS)
+        aim = STEP_SECONDS if self._running is None else STOPPABLE_STEP_SECONDS
+        line.texts = min(max(int(len(rows) * aim / seconds), 1), 2 * line.texts, _MOST_TEXTS)
         if self._clock() - line.checkpointed >= _CHECKPOINT_SECONDS:
             vectors.checkpoint()
             line.checkpointed = self._clock()

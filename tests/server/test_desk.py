@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 
 import pytest
 
@@ -16,7 +17,7 @@ class Steps:
         self.count, self._until, self._fails_at = 0, until, fails_at
         self.came = threading.Event()
 
-    def step(self) -> bool:
+    def step(self, is_wanted: Callable[[], bool]) -> bool:
         self.count += 1
         if self.count == self._fails_at:
             self.came.set()
@@ -24,6 +25,9 @@ class Steps:
         if self.count == self._until:
             self.came.set()
         return self.count < self._until
+
+    def interrupt(self) -> None:
+        pass
 
 
 def test_answers_come_in_order_from_one_thread():
@@ -114,11 +118,14 @@ def test_a_question_waits_for_one_step_at_most():
     entered, go_on = threading.Event(), threading.Event()
 
     class Slow:
-        def step(self) -> bool:
+        def step(self, is_wanted: Callable[[], bool]) -> bool:
             counts.append(1)
             entered.set()
             go_on.wait(60)
             return True
+
+        def interrupt(self) -> None:
+            pass
 
     desk = Desk(Slow(), rest_seconds=0)
     assert entered.wait(60)
@@ -126,6 +133,29 @@ def test_a_question_waits_for_one_step_at_most():
     go_on.set()
     assert asked.result(60) == 1
     desk.close()
+
+
+def test_a_question_interrupts_a_step_and_a_look_does_not():
+    entered, interrupted, seen = threading.Event(), threading.Event(), []
+
+    class Interruptible:
+        def step(self, is_wanted: Callable[[], bool]) -> bool:
+            seen.append(is_wanted())
+            entered.set()
+            assert interrupted.wait(60)
+            seen.append(is_wanted())
+            return True
+
+        def interrupt(self) -> None:
+            interrupted.set()
+
+    desk = Desk(Interruptible(), rest_seconds=0)
+    assert entered.wait(60)
+    looked = desk.look(lambda: 1)
+    assert not interrupted.is_set()
+    assert desk.ask(lambda: 2).result(60) == 2 and looked.result(60) == 1
+    desk.close()
+    assert seen[:2] == [False, True]
 
 
 def test_spare_work_that_fails_ends_and_answers_go_on(caplog):

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import threading
 import time
+from collections import namedtuple
 
 import numpy as np
 import pytest
-from fakes import FakeProvider
+from fakes import FakeEncoder, FakeProvider
 from made_papers import generation_folder, record, records, run_build, text_of, write_jsonl
 
 from semsearch import folding
 from semsearch.build import BuildOptions, build_index
+from semsearch.encoding import EncodingStopped
 from semsearch.errors import DiskFull, IndexBusy, ModelNotFound
 from semsearch.index.locks import build_lock
 from semsearch.index.reader import IndexReader
@@ -94,6 +96,75 @@ def test_a_step_is_short(encoding, monkeypatch):
     monkeypatch.setattr(FakeProvider, "load", load)
     run(encoding)
     assert sizes[:4] == [1, 2, 4, 8] and max(sizes) <= 10 and sum(sizes) == COUNT
+
+
+@pytest.fixture
+def stoppable(monkeypatch):
+    """Makes encoders stoppable, each encoding told beforehand to what is put into this list; gives what was made."""
+    made, before = [], []
+
+    class Stoppable:
+        def __init__(self, encoder):
+            self._encoder, self.identity, self.device, self.is_stopped = encoder, encoder.identity, "cpu", False
+
+        def stop(self):
+            self.is_stopped = True
+
+        def encode_documents(self, texts):
+            for tell in before:
+                tell(texts)
+            if self.is_stopped:
+                raise EncodingStopped
+            return self._encoder.encode_documents(texts)
+
+        def encode_queries(self, texts):
+            return self._encoder.encode_queries(texts)
+
+    def stoppable(self):
+        made.append(Stoppable(self))
+        return made[-1]
+
+    monkeypatch.setattr(FakeEncoder, "stoppable", stoppable, raising=False)
+    made_and_before = namedtuple("Made", "made before")
+    return made_and_before(made, before)
+
+
+def test_where_it_can_be_stopped_a_step_is_longer(encoding, stoppable):
+    sizes = []
+
+    def slowly(texts):
+        sizes.append(len(texts))
+        encoding.clock.now += 0.01 * len(texts)
+
+    stoppable.before.append(slowly)
+    run(encoding)
+    assert sizes[:4] == [1, 2, 4, 8] and 8 <= max(sizes) <= 10 and sum(sizes) == COUNT
+
+
+def test_a_step_that_a_question_stops_keeps_nothing_and_its_texts_come_next(home, encoding, stoppable):
+    stops, given = iter([False, True, True, False]), []
+
+    def ask(texts):
+        given.append(list(texts))
+        if next(stops, False):
+            encoding.interrupt()
+
+    stoppable.before.append(ask)
+    assert encoding.step() and len(encoding.provider.encoded) == 1
+    assert encoding.step() and encoding.step()
+    assert len(encoding.provider.encoded) == 1
+    assert given[1] == given[2] and len(given[1]) == 2
+    assert encoding.step() and encoding.provider.encoded[1:] == given[1] == given[3]
+    run(encoding)
+    assert sorted(encoding.provider.encoded) == sorted(text_of(each) for each in records(COUNT))
+    assert coverage(home) == COUNT and encoding.notes == []
+    encoding.interrupt()  # nothing is encoded: nothing to stop
+    assert [each.is_stopped for each in stoppable.made[:4]] == [False, True, True, False]
+
+
+def test_a_step_does_not_begin_where_somebody_waits(encoding, stoppable):
+    assert encoding.step(lambda: True) and encoding.provider.encoded == []
+    assert encoding.step(lambda: False) and len(encoding.provider.encoded) == 1
 
 
 def test_what_was_asked_about_comes_first_then_the_newest(home, encoding):
