@@ -31,6 +31,7 @@ from urllib.parse import quote
 from record import append_result
 from warm_questions import read_questions
 
+from semsearch.progress import Silent
 from semsearch.search import Searcher
 from semsearch.server.desk import REST_SECONDS
 
@@ -120,6 +121,9 @@ def main() -> None:
     wanted = {"resting": (), "encoding": ("--encode-idle",)}
     times: dict[str, dict[str, list[float]]] = {pause: {name: [] for name in wanted} for pause in PAUSES}
     idle_seconds, gained = 0.0, 0
+    with Searcher(arguments.home / arguments.index) as searcher:  # else the first server exports it meanwhile
+        searcher.encoder()
+        searcher.prepare_quick_answers(Silent())
     with tempfile.TemporaryDirectory(dir=arguments.home) as folder:
         for turn in range(arguments.turns):
             for pause, bounds in PAUSES.items():

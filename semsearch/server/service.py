@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, TypeVar
@@ -12,8 +13,9 @@ from fastapi import Request
 
 from semsearch.errors import SemsearchError
 from semsearch.provider import EncoderProvider
-from semsearch.server.desk import Desk
+from semsearch.server.desk import Desk, Overloaded, ShuttingDown
 from semsearch.server.idle import IdleEncoding
+from semsearch.server.preparation import Preparation
 from semsearch.server.shelf import OpenIndex, Shelf
 
 T = TypeVar("T")
@@ -51,7 +53,8 @@ class Service:
         """Open the desk, and what is there."""
         self.home = home
         self._loop = asyncio.get_running_loop()
-        self.shelf = Shelf(home, provider, options.device, options.trust_remote_code)
+        self.preparation = Preparation(provider, self._renew)
+        self.shelf = Shelf(home, provider, options.device, options.trust_remote_code, self.preparation.consider)
         self.idle = IdleEncoding(self.shelf, note) if options.encode_idle else None
         self.desk = Desk(self.idle)
         self.desk.look(self.shelf.warm)
@@ -87,6 +90,11 @@ class Service:
 
     def close(self) -> None:
         """Answer what was asked, and close all that is open."""
+        self.preparation.close()
         self.desk.close(self.shelf.close)
         if self.idle is not None:
             self.idle.close()
+
+    def _renew(self, fingerprint: str) -> None:
+        with suppress(Overloaded, ShuttingDown):  # then the next server takes it
+            self.desk.look(lambda: self.shelf.renew(fingerprint))

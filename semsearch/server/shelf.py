@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,9 +25,9 @@ _UNKNOWN: Final = ("papers", "vectors", "coverage", "generation", "created", "mo
 class SharedEncoders:
     """Gives each encoder once, whatever index asks for it, and however often that is opened."""
 
-    def __init__(self, provider: EncoderProvider) -> None:
-        """Take who loads them."""
-        self._provider = provider
+    def __init__(self, provider: EncoderProvider, loaded: Callable[[Encoder, EncoderRequest], object]) -> None:
+        """Take who loads them, and who hears of each that was loaded."""
+        self._provider, self._loaded = provider, loaded
         self._encoders: dict[str, Encoder] = {}
 
     def identify(self, request: EncoderRequest, *, allow_download: bool = True) -> EncoderIdentity:
@@ -41,8 +41,13 @@ class SharedEncoders:
     def load_quick(self, request: EncoderRequest, identity: EncoderIdentity) -> Encoder:
         """Return the encoder of this identity, loaded when it is first asked for."""
         if identity.fingerprint not in self._encoders:
-            self._encoders[identity.fingerprint] = load_for_questions(self._provider, request, identity)
+            encoder = self._encoders[identity.fingerprint] = load_for_questions(self._provider, request, identity)
+            self._loaded(encoder, request)
         return self._encoders[identity.fingerprint]
+
+    def forget(self, fingerprint: str) -> None:
+        """Let an encoder be loaded anew when it is asked for again."""
+        self._encoders.pop(fingerprint, None)
 
     def prepare_quick(self, progress: object) -> None:
         """Leave it: the encoder is loaded as long as the server runs."""
@@ -82,11 +87,12 @@ class OpenIndex:
 class Shelf:
     """Opens the indexes of a folder by name. For one thread: the one in which it is asked."""
 
-    def __init__(self, home: Path, provider: EncoderProvider, device: str = "auto", trust_remote_code: bool = False
-                 ) -> None:
-        """Take the folder of the indexes, who provides encoders, and how these run."""
+    def __init__(self, home: Path, provider: EncoderProvider, device: str = "auto", trust_remote_code: bool = False,
+                 loaded: Callable[[Encoder, EncoderRequest], object] = lambda encoder, request: None) -> None:
+        """Take the folder of the indexes, who provides encoders, how these run, and who hears of each loaded one."""
         self.home = home
-        self._encoders, self._device, self._trust_remote_code = SharedEncoders(provider), device, trust_remote_code
+        self._encoders = SharedEncoders(provider, loaded)
+        self._device, self._trust_remote_code = device, trust_remote_code
         self._open: dict[str, OpenIndex] = {}
         self._asked: dict[str, float] = {}
 
@@ -147,6 +153,15 @@ class Shelf:
         if newest is not None:
             with suppress(SemsearchError):  # told when it is asked
                 newest.searcher.encoder()
+
+    def renew(self, fingerprint: str) -> None:
+        """Take an encoder, and the indexes that use it, anew: there is a better form of it now."""
+        self._encoders.forget(fingerprint)
+        for name, index in list(self._open.items()):
+            if index.searcher.reader.manifest.encoder.fingerprint == fingerprint:
+                self._forget(name)
+                with suppress(SemsearchError, OSError):  # told when it is asked
+                    self.open(name).searcher.encoder()
 
     def close(self) -> None:
         """Close all that is open."""
