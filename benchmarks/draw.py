@@ -130,6 +130,21 @@ def draw_partial_coverage() -> Any:
     return figure
 
 
+def draw_encode_idle() -> Any:
+    """Draw what a question takes beside a server that does not encode, and how fast it encodes in the pauses."""
+    line = last_by("encode_idle", "benchmark")[-1]
+    figure, axes = panels(2)
+    groups = [f"{pause} pauses\n{p}" for pause in ("short", "long") for p in ("p50", "p99")]
+    series = {name: [line[pause][key][p] for pause in ("short", "long") for p in ("p50", "p99")]
+              for name, key in (("serve", "resting_ms"), ("serve --encode-idle", "encoding_ms"))}
+    bars(axes[0], "A question over HTTP, ms", groups, series, (BASELINE, OURS), "{:.0f}")
+    speed = line["speed"]
+    bars(axes[1], "Abstracts encoded a second", ["by the same encoder"],
+         {"without pauses": [speed["bare_texts_a_second"]], "while nobody asks": [speed["texts_a_second_in_pauses"]]},
+         (BASELINE, OURS))
+    return figure
+
+
 def draw_warm_questions() -> Any:
     """Draw warm questions beside bare calls of the engines."""
     line = last_by("warm_questions", "benchmark")[-1]
@@ -202,7 +217,7 @@ def draw_structures() -> Any:
 DRAWN: dict[str, Callable[[], Any]] = {
     "encoding": draw_encoding, "cold_start": draw_cold_start, "first_answer": draw_first_answer,
     "partial_coverage": draw_partial_coverage, "warm_questions": draw_warm_questions, "scale": draw_scale,
-    "structures": draw_structures,
+    "structures": draw_structures, "encode_idle": draw_encode_idle,
 }
 
 
