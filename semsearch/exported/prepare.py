@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 import sys
 from contextlib import suppress
 from dataclasses import asdict
@@ -19,9 +20,18 @@ from semsearch.progress import Silent
 from semsearch.provider import LocalModels, load_matching, request_for
 
 
-def command_for(identity: EncoderIdentity) -> list[str]:
-    """Return the command line that exports an encoder."""
-    return [sys.executable, "-m", __name__, json.dumps(asdict(identity))]
+def start(identity: EncoderIdentity) -> subprocess.Popen[bytes]:
+    """Start a process that exports an encoder, without a word; Ctrl-C on the terminal does not reach it.
+
+    It finds modules where this one does, and not in the folder that happens to be the current one.
+
+    Raises:
+        OSError: it cannot be started.
+    """
+    return subprocess.Popen([sys.executable, "-P", "-m", "semsearch.exported.prepare", json.dumps(asdict(identity))],
+                            env={**os.environ, "PYTHONPATH": os.pathsep.join(map(os.path.abspath, sys.path))},
+                            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                            start_new_session=True)
 
 
 def prepare(identity: EncoderIdentity) -> bool:

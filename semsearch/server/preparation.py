@@ -6,8 +6,8 @@ import subprocess
 import threading
 from collections.abc import Callable
 
-from semsearch.encoding import CanBeStopped, Encoder, EncoderRequest
-from semsearch.exported.prepare import command_for
+from semsearch.encoding import CanBeStopped, Encoder, EncoderIdentity, EncoderRequest
+from semsearch.exported.prepare import start
 from semsearch.provider import EncoderProvider, LocalModels, runs_on_cpu
 
 
@@ -36,8 +36,7 @@ class Preparation:
 
         if can_export(encoder) and not is_prepared(fingerprint):
             self._begun.add(fingerprint)
-            threading.Thread(target=self._run, args=(fingerprint, command_for(encoder.identity)),
-                             name="semsearch-prepare", daemon=True).start()
+            threading.Thread(target=self._run, args=(encoder.identity,), name="semsearch-prepare", daemon=True).start()
 
     def close(self) -> None:
         """End what is under way; the next server begins it anew."""
@@ -46,16 +45,15 @@ class Preparation:
         if process is not None:
             process.terminate()
 
-    def _run(self, fingerprint: str, command: list[str]) -> None:
+    def _run(self, identity: EncoderIdentity) -> None:
         with self._one_at_a_time:
             if self._is_closed:
                 return
-            try:  # in a session of its own: Ctrl-C ends it by `close`, and without a word
-                self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                                                 stderr=subprocess.DEVNULL, start_new_session=True)
+            try:
+                self._process = start(identity)
             except OSError:  # no memory, say: answers come as they did
                 return
             if self._is_closed:
                 self._process.terminate()
             if self._process.wait() == 0:
-                self._done(fingerprint)
+                self._done(identity.fingerprint)

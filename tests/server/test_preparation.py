@@ -17,9 +17,10 @@ from tiny_model import make_tiny_model
 from semsearch.build import BuildOptions, build_index
 from semsearch.encoder import SentenceTransformerEncoder, load_encoder
 from semsearch.encoding import EncoderRequest
-from semsearch.exported.prepare import command_for, prepare
+from semsearch.exported.prepare import prepare, start
 from semsearch.exported.session import ExportedEncoder, load_exported
 from semsearch.provider import LocalModels
+from semsearch.server import preparation
 from semsearch.server.api import create_app
 from semsearch.server.preparation import Preparation
 from semsearch.server.service import ServerOptions
@@ -79,29 +80,32 @@ def test_a_server_takes_the_encoder_anew_once_another_process_has_exported_it(ho
         assert ask(client)["coverage"] == 1.0
 
 
-def test_the_command_exports_and_says_whether_it_is_there(tiny, monkeypatch, tmp_path):
+def test_a_process_exports_and_says_whether_it_is_there(tiny, monkeypatch, tmp_path):
     encoder = load_encoder(EncoderRequest(str(tiny), device="cpu"))
-    assert subprocess.run(command_for(encoder.identity), check=False, capture_output=True).returncode == 0
+    (tmp_path / "elsewhere").mkdir()
+    for module in ("json", "numpy", "torch", "semsearch"):  # not of ours: a folder of somebody's work
+        (tmp_path / "elsewhere" / f"{module}.py").write_text("raise SystemExit(3)")
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    assert start(encoder.identity).wait(120) == 0
     assert load_exported(encoder.identity) is not None
     shutil.rmtree(tiny)
     assert prepare(encoder.identity)  # it has been
     monkeypatch.setenv("SEMSEARCH_CACHE_DIR", str(tmp_path / "other"))
-    done = subprocess.run(command_for(encoder.identity), check=False, capture_output=True)
-    assert (done.returncode, done.stdout, done.stderr) == (1, b"", b"")
+    assert start(encoder.identity).wait(120) == 1
     assert not prepare(encoder.identity)
 
 
 def test_only_what_gains_by_it_is_exported(tiny, monkeypatch):
     begun = []
-    monkeypatch.setattr(Preparation, "_run", lambda self, fingerprint, command: begun.append(fingerprint))
+    monkeypatch.setattr(Preparation, "_run", lambda self, identity: begun.append(identity.fingerprint))
     request = EncoderRequest(str(tiny), device="cpu")
     encoder = load_encoder(request)
     assert isinstance(encoder, SentenceTransformerEncoder)
 
     def consider(provider, encoder, request):
-        preparation = Preparation(provider, begun.append)
+        made = Preparation(provider, begun.append)
         for _ in range(2):
-            preparation.consider(encoder, request)
+            made.consider(encoder, request)
         wait_until(lambda: not any(thread.name == "semsearch-prepare" for thread in threading.enumerate()))
         found = list(begun)
         begun.clear()
@@ -117,22 +121,39 @@ def test_only_what_gains_by_it_is_exported(tiny, monkeypatch):
     assert consider(LocalModels(), load_exported(encoder.identity), request) == []
 
 
-@pytest.mark.parametrize("command", [[sys.executable, "-c", "raise SystemExit(1)"], ["/nowhere/at/all"]])
-def test_where_it_fails_nothing_is_taken_anew(tiny, command):
+@pytest.fixture
+def starting(monkeypatch):
+    """Lets another command be run in place of the export."""
+    def starts(*command):
+        monkeypatch.setattr(preparation, "start", lambda identity: subprocess.Popen(command))
+
+    return starts
+
+
+IDENTITY = FakeProvider().identify(EncoderRequest("fake"))
+
+
+@pytest.mark.parametrize("command", [(sys.executable, "-c", "raise SystemExit(1)"), ("/nowhere/at/all",)])
+def test_where_it_fails_nothing_is_taken_anew(starting, command):
     heard = []
-    preparation = Preparation(LocalModels(), heard.append)
-    preparation._run("f", command)
+    starting(*command)
+    Preparation(LocalModels(), heard.append)._run(IDENTITY)
     assert heard == []
+    starting(sys.executable, "-c", "")
+    Preparation(LocalModels(), heard.append)._run(IDENTITY)
+    assert heard == [IDENTITY.fingerprint]
 
 
-def test_the_end_of_the_server_ends_it(tiny):
-    heard, preparation = [], None
-    preparation = Preparation(LocalModels(), heard.append)
-    work = threading.Thread(target=preparation._run, args=("f", [sys.executable, "-c", "import time; time.sleep(600)"]))
+def test_the_end_of_the_server_ends_it(starting):
+    heard = []
+    made = Preparation(LocalModels(), heard.append)
+    starting(sys.executable, "-c", "import time; time.sleep(600)")
+    work = threading.Thread(target=made._run, args=(IDENTITY,))
     work.start()
-    wait_until(lambda: preparation._process is not None)
-    preparation.close()
+    wait_until(lambda: made._process is not None)
+    made.close()
     work.join(60)
-    assert not work.is_alive() and heard == []
-    preparation._run("f", [sys.executable, "-c", ""])  # nor does another begin
+    assert not work.is_alive()
+    starting(sys.executable, "-c", "")
+    made._run(IDENTITY)  # nor does another begin
     assert heard == []
