@@ -32,7 +32,7 @@ LAYERS = [
     # 2 storage
     {"index"},
     # 3 use cases
-    {"provider", "document_encoder", "encoding_pool", "intake",
+    {"provider", "document_encoder", "export_process", "encoding_pool", "intake",
      "vectorise", "publish", "publish_vectors", "first_generation", "folding", "encoding_queue", "encoding_on",
      "summary", "build_options", "build", "reindex", "maintenance", "reading",
      "known_vectors", "on_demand", "nearness", "candidates", "asking", "answering", "search", "neighbours",

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable
 
 from semsearch.encoding import CanBeStopped, Encoder, EncoderIdentity, EncoderRequest
-from semsearch.exported.prepare import start
+from semsearch.export_process import start
 from semsearch.provider import EncoderProvider, LocalModels, runs_on_cpu
 
 

@@ -17,7 +17,7 @@ from tiny_model import make_tiny_model
 from semsearch.build import BuildOptions, build_index
 from semsearch.encoder import SentenceTransformerEncoder, load_encoder
 from semsearch.encoding import EncoderRequest
-from semsearch.exported.prepare import prepare, start
+from semsearch.export_process import prepare, start
 from semsearch.exported.session import ExportedEncoder, load_exported
 from semsearch.provider import LocalModels
 from semsearch.server import preparation

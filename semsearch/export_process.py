@@ -1,4 +1,4 @@
-"""`python -m semsearch.exported.prepare IDENTITY`: exports an encoder in a process of its own.
+"""`python -m semsearch.export_process IDENTITY`: exports an encoder in a process of its own.
 
 For who goes on answering meanwhile. IDENTITY is that of the encoder, in JSON. The exit status is 0 where the exported
 form is there at the end, and 1 where the encoder cannot be had in it.
@@ -28,7 +28,7 @@ def start(identity: EncoderIdentity) -> subprocess.Popen[bytes]:
     Raises:
         OSError: it cannot be started.
     """
-    return subprocess.Popen([sys.executable, "-P", "-m", "semsearch.exported.prepare", json.dumps(asdict(identity))],
+    return subprocess.Popen([sys.executable, "-P", "-m", "semsearch.export_process", json.dumps(asdict(identity))],
                             env={**os.environ, "PYTHONPATH": os.pathsep.join(map(os.path.abspath, sys.path))},
                             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
                             start_new_session=True)
