@@ -13,11 +13,17 @@ from pathlib import Path
 from typing import Any
 
 import crash_worker
+import numpy as np
 import pytest
+import storing_worker
+from fakes import FakeProvider
 from made_papers import answers, records, run_build, text_of, write_jsonl
 
+from semsearch.encoding import EncoderRequest
+from semsearch.index.vector_log import inspect_logs
 from semsearch.maintenance import describe, verify
 from semsearch.ranking import SearchOptions
+from semsearch.search import Searcher
 from semsearch.vectorise import _CHUNK_TEXTS
 
 WORKER = Path(crash_worker.__file__)
@@ -110,6 +116,77 @@ def test_killed_between_generations_it_answers_and_encodes_nothing_twice(tmp_pat
     assert set(times) == {text_of(item) for item in records(STEP)}
     assert sum(times.values()) - STEP <= 6 * job["window"]
     assert list(index.glob("vectors/*/*")) == list(index.glob("generations/.*")) == []
+
+
+def start_asking(index: Path, first: int) -> subprocess.Popen[str]:
+    return subprocess.Popen([sys.executable, storing_worker.__file__, str(index), str(first)], stdout=subprocess.PIPE,
+                            stderr=subprocess.PIPE, text=True, env=worker_environment())
+
+
+def kill_storing(process: subprocess.Popen[str], times: int, delay_seconds: float) -> None:
+    """Kill an asking process so long after it has begun for the so-manieth time to store vectors."""
+    assert process.stdout is not None and process.stderr is not None
+    for _ in range(times):
+        assert process.stdout.readline() == "storing\n", process.stderr.read()
+    time.sleep(delay_seconds)
+    process.kill()
+    process.communicate()
+
+
+def check_vectors(index: Path) -> int:
+    """Check that each vector that is known is that of its paper; return how many there are."""
+    truth = FakeProvider().load(EncoderRequest()).encode_documents([text_of(item) for item in records(STEP)]).vectors
+    with Searcher(index, provider=FakeProvider()) as searcher:
+        count = 0
+        for rows, vectors in searcher.vectors.blocks():
+            assert np.allclose(vectors, truth[rows], atol=1e-6)
+            count += len(rows)
+        assert count == searcher.vectors.count
+    return count
+
+
+def test_killed_while_it_stores_vectors_a_question_loses_those_alone(tmp_path):
+    index, source = tmp_path / "index", write_jsonl(tmp_path / "papers.jsonl", records(STEP))
+    run_build([source], index, encode="later")
+    rng, stored = random.Random(2), [0]
+    for kill in range(8):
+        kill_storing(start_asking(index, 10 * kill), 1 + rng.randrange(3),
+                     (0.0, rng.random() * 2 * storing_worker.HALF_SECONDS)[kill % 2])
+        stored.append(check_vectors(index))
+        assert all(answers(index, options=SearchOptions(encode_budget=0)))
+        assert verify(index).problems == ()
+    assert stored == sorted(stored) and len(set(stored)) > 4
+    assert sum(log.torn_bytes > 0 for log in inspect_logs(index, {})) > 2
+    builder = FakeProvider()
+    summary = run_build([source], index, builder)
+    assert (summary.reused, summary.encoded) == (stored[-1], STEP - stored[-1]) == (
+        stored[-1], len(builder.encoded))
+    assert answers(index) == reference(tmp_path, STEP, "Flat")
+    assert (verify(index).problems, verify(index).notes) == ((), ())
+    assert list(index.glob("vectors/*/*")) == []
+
+
+@pytest.mark.slow
+def test_questions_that_store_vectors_and_a_build_are_at_work_at_once(tmp_path):
+    index, encoded = tmp_path / "index", tmp_path / "encoded.txt"
+    source = write_jsonl(tmp_path / "papers.jsonl", records(STEP))
+    run_build([source], index, encode="later")
+    asking = [start_asking(index, first) for first in (0, 50, 100)]
+    try:
+        for process in asking:  # all of them have begun
+            assert process.stdout is not None and process.stdout.readline() == "storing\n"
+        build = start(index, {"sources": [str(source)], "encoded": str(encoded), "chunk_seconds": 0.05, "window": 8})
+        assert build.communicate()[0].splitlines()[-1].split()[:2] == ["done", str(STEP)]
+    finally:
+        are_asking = [process.poll() is None for process in asking]
+        for process in asking:
+            process.kill()
+        said = [process.communicate()[1] for process in asking]
+    assert all(are_asking), said
+    assert len(encoded.read_text().splitlines()) < STEP  # questions paid for some
+    assert check_vectors(index) == describe(index).vectors == STEP
+    assert answers(index) == reference(tmp_path, STEP, "Flat")
+    assert verify(index).problems == ()
 
 
 def reference(folder: Path, count: int, factory: str) -> list[list[tuple[int, str, float]]]:
